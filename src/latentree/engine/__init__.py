@@ -1,0 +1,1 @@
+"""The one primitive: (model, table) -> log-likelihood and expected counts."""

@@ -1,0 +1,181 @@
+// Python sees arrays in, arrays out.
+#include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/shared_ptr.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
+#include <nanobind/stl/vector.h>
+
+#include "distinct.hpp"
+#include "engine.hpp"
+
+namespace nb = nanobind;
+using namespace latentree;
+
+namespace {
+
+template <class T, class... Shape>
+using In = nb::ndarray<const T, nb::c_contig, nb::device::cpu, Shape...>;
+template <class T>
+using Out = nb::ndarray<nb::numpy, T>;
+
+template <class T>
+Out<T> give(std::vector<T> values, std::vector<std::size_t> shape) {
+  auto* owned = new std::vector<T>(std::move(values));
+  nb::capsule owner(owned, [](void* p) noexcept { delete static_cast<std::vector<T>*>(p); });
+  return Out<T>(owned->data(), shape.size(), shape.data(), owner);
+}
+
+template <class T>
+Out<T> give(std::vector<T> values) {
+  const std::size_t n = values.size();
+  return give(std::move(values), {n});
+}
+
+template <class T, class Array>
+std::vector<T> copy(const Array& a) {
+  return std::vector<T>(a.data(), a.data() + a.size());
+}
+
+using Vector = In<double, nb::ndim<1>>;
+using Matrix = In<double, nb::ndim<2>>;
+using IntVector = In<std::int32_t, nb::ndim<1>>;
+using EvidenceColumn = std::tuple<Index, IntVector, std::optional<Matrix>, std::optional<Vector>>;
+
+std::shared_ptr<Engine> make_engine(IntVector parent, IntVector states, const std::vector<EvidenceColumn>& columns,
+                                    Vector weights, bool share, Index root) {
+  std::vector<Column> own;
+  for (const auto& [node, ids, likelihood, scale] : columns) {
+    Column c;
+    c.node = node;
+    c.ids = copy<Index>(ids);
+    if (likelihood) c.likelihood = copy<double>(*likelihood);
+    if (scale) c.log_scale = copy<double>(*scale);
+    own.push_back(std::move(c));
+  }
+  auto p = copy<Index>(parent), k = copy<Index>(states);
+  auto w = copy<double>(weights);
+  const nb::gil_scoped_release release;
+  return std::make_shared<Engine>(compile(std::move(p), std::move(k), std::move(own), w, {share, root}));
+}
+
+}  // namespace
+
+NB_MODULE(_core, m) {
+  m.doc() = "latentree's kernels";
+  m.def("kernels", [] { return std::string(kernels().name); });
+  m.def("available_kernels", [] {
+    std::vector<std::string> names;
+    for (const char* n : available_kernels()) names.emplace_back(n);
+    return names;
+  });
+  m.def("use_kernels", [](const std::string& name) { use_kernels(name.c_str()); });
+
+  m.def("distinct_rows", [](nb::ndarray<const std::int16_t, nb::ndim<2>, nb::f_contig, nb::device::cpu> codes,
+                            IntVector states) {
+    std::vector<const std::int16_t*> columns;
+    const std::int64_t n = static_cast<std::int64_t>(codes.shape(0));
+    for (std::size_t c = 0; c < codes.shape(1); ++c) columns.push_back(codes.data() + c * std::size_t(n));
+    auto k = copy<Index>(states);
+    Distinct d;
+    {
+      const nb::gil_scoped_release release;
+      d = distinct_rows(columns, k, n);
+    }
+    return std::make_tuple(give(std::move(d.inverse)), give(std::move(d.first)));
+  });
+
+  nb::class_<Engine>(m, "Engine")
+      .def_prop_ro("n_rows", [](const Engine& e) { return e.plan().n_rows(); })
+      .def_prop_ro("n_parameters", [](const Engine& e) { return e.plan().n_parameters; })
+      .def_prop_ro("root", [](const Engine& e) { return e.plan().root; })
+      .def_prop_ro("work", [](const Engine& e) { return e.plan().work(); })
+      .def_prop_ro("row_of", [](const Engine& e) { return give(Indices(e.plan().row_of)); })
+      .def_prop_ro("row_weights", [](const Engine& e) { return give(std::vector<double>(e.plan().weights)); })
+      .def_prop_ro("slots", [](const Engine& e) {
+        std::vector<std::tuple<Index, Index, bool>> out;
+        for (const Slot& s : e.plan().slots) out.emplace_back(s.rows, s.states, s.scaled);
+        return out;
+      })
+      .def_prop_ro("top", [](const Engine& e) { return e.plan().top; })
+      .def("best_lanes", &Engine::best_lanes)
+      .def("evaluate", [](const Engine& e, Matrix parameters, bool with_counts, int threads, int lanes) {
+        const std::size_t n = parameters.shape(0), d = parameters.shape(1);
+        std::vector<double> counts(with_counts ? n * d : 0), log_lik(n);
+        {
+          const nb::gil_scoped_release release;
+          Team team(threads);
+          const Parallel over_rows = [&](Index k, const std::function<void(Index)>& task) { team(k, task); };
+          const int w = lanes > 0 ? lanes : e.best_lanes(static_cast<int>(n));
+          std::vector<double> spare(with_counts ? d : 0);
+          std::vector<double> lik(w);
+          for (std::size_t i = 0; i < n; i += w) {
+            std::vector<const double*> at(w);
+            std::vector<double*> into(w);
+            for (int b = 0; b < w; ++b) {
+              const bool real = i + b < n;
+              at[b] = parameters.data() + (real ? i + b : n - 1) * d;
+              if (with_counts) into[b] = real ? counts.data() + (i + b) * d : spare.data();
+            }
+            e.evaluate(at.data(), w, lik.data(), with_counts ? into.data() : nullptr, over_rows);
+            for (int b = 0; b < w && i + b < n; ++b) log_lik[i + b] = lik[b];
+          }
+        }
+        return std::make_tuple(give(std::move(log_lik)),
+                               with_counts ? give(std::move(counts), {n, d}) : give(std::vector<double>(), {0, d}));
+      })
+      .def("row_log_likelihood", [](const Engine& e, Vector parameters, int threads) {
+        std::vector<double> out;
+        {
+          const nb::gil_scoped_release release;
+          Team team(threads);
+          out = e.row_log_likelihood(parameters.data(), [&](Index k, const std::function<void(Index)>& t) { team(k, t); });
+        }
+        return give(std::move(out));
+      })
+      .def("posteriors", [](const Engine& e, Vector parameters, const std::vector<Index>& nodes) {
+        std::vector<double> out;
+        std::size_t width = 0;
+        for (Index v : nodes) width += e.plan().states[v];
+        {
+          const nb::gil_scoped_release release;
+          out = e.posteriors(parameters.data(), nodes);
+        }
+        const std::size_t rows = e.plan().n_rows();
+        return give(std::move(out), {rows, width});
+      })
+      .def("root_messages", [](const Engine& e, Vector parameters) {
+        std::vector<double> rows, scale;
+        {
+          const nb::gil_scoped_release release;
+          e.root_messages(parameters.data(), rows, scale);
+        }
+        const std::size_t n = e.plan().n_rows(), k = e.plan().states[e.plan().root];
+        return std::make_tuple(give(std::move(rows), {n, k}), give(std::move(scale)));
+      });
+  m.def("make_engine", &make_engine);
+
+  nb::class_<Em>(m, "Em")
+      .def("__init__", [](Em* self, std::shared_ptr<Engine> engine, Matrix starts, std::optional<Vector> pseudo,
+                          std::optional<In<std::uint8_t, nb::ndim<1>>> held, bool accelerate) {
+        Maximiser maximiser;
+        if (pseudo) maximiser.pseudo = copy<double>(*pseudo);
+        if (held) maximiser.held = copy<std::uint8_t>(*held);
+        std::vector<std::vector<double>> own;
+        const std::size_t d = starts.shape(1);
+        for (std::size_t i = 0; i < starts.shape(0); ++i)
+          own.emplace_back(starts.data() + i * d, starts.data() + (i + 1) * d);
+        new (self) Em(std::move(engine), std::move(maximiser),
+                      accelerate ? Acceleration::anderson : Acceleration::none, std::move(own));
+      }, nb::arg("engine"), nb::arg("starts"), nb::arg("pseudo").none(), nb::arg("held").none(), nb::arg("accelerate"))
+      .def("advance", &Em::advance, nb::call_guard<nb::gil_scoped_release>())
+      .def("reopen", &Em::reopen)
+      .def_prop_ro("n_runs", [](const Em& e) { return e.runs().size(); })
+      .def("parameters", [](const Em& e, std::size_t i) { return give(std::vector<double>(e.runs().at(i).parameters)); })
+      .def("counts", [](const Em& e, std::size_t i) { return give(std::vector<double>(e.runs().at(i).counts)); })
+      .def("trace", [](const Em& e, std::size_t i) { return give(std::vector<double>(e.runs().at(i).trace)); })
+      .def("log_likelihood", [](const Em& e, std::size_t i) { return e.runs().at(i).log_likelihood; })
+      .def("evaluations", [](const Em& e, std::size_t i) { return e.runs().at(i).evaluations; })
+      .def("status", [](const Em& e, std::size_t i) { return static_cast<int>(e.runs().at(i).status); });
+}

@@ -1,0 +1,106 @@
+// The one primitive, (model, table) -> log-likelihood and expected counts, and the EM loop on it.
+#pragma once
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "kernels.hpp"
+#include "team.hpp"
+
+namespace latentree {
+
+class Engine {
+ public:
+  explicit Engine(Plan plan) : plan_(std::move(plan)) {}
+  const Plan& plan() const { return plan_; }
+
+  // Log-likelihood and (counts != nullptr) expected counts of `lanes` parameter sets; counts are set.
+  void evaluate(const double* const* parameters, int lanes, double* log_likelihood, double* const* counts,
+                const Parallel& parallel) const;
+
+  std::vector<double> row_log_likelihood(const double* parameters, const Parallel& parallel) const;  // per top row
+
+  // P(node | row) for each node asked, one after the other: [top rows][sum of states].
+  std::vector<double> posteriors(const double* parameters, const std::vector<Index>& nodes) const;
+
+  // Messages of the top parts multiplied, one row per top row, largest entry 1, and their log-scales:
+  // what everything in this plan says about its root (the root's own prior left out).
+  void root_messages(const double* parameters, std::vector<double>& rows, std::vector<double>& log_scale) const;
+
+  // Lanes in which several parameter sets fill the vectors better than the states of one.
+  int best_lanes(int n_sets) const;
+
+ private:
+  std::unique_ptr<Workspace> acquire(int lanes) const;
+  void release(std::unique_ptr<Workspace> work) const;
+  Workspace up(const double* parameters) const;
+
+  Plan plan_;
+  mutable std::mutex mutex_;
+  mutable std::map<std::pair<std::string, int>, std::vector<std::unique_ptr<Workspace>>> idle_;
+};
+
+// How new parameters follow from expected counts: counts + pseudo-counts, normalised row by row.
+// Held entries keep their value and the others share what they leave.
+struct Maximiser {
+  std::vector<double> pseudo;         // empty: none
+  std::vector<std::uint8_t> held;     // empty: none
+
+  void maximise(const Plan& plan, const double* counts, const double* old, double* fresh) const;
+  double log_prior(const double* parameters) const;  // sum of pseudo * log(parameter)
+};
+
+enum class Acceleration { none, anderson };
+
+enum class Status : int { running = 0, converged = 1, iterations = 2, impossible = 3 };
+
+// One EM run as a machine that is told the outcome at one point and says which point to look at next.
+class Run {
+ public:
+  Run(const Plan& plan, const Maximiser& maximiser, Acceleration acceleration, std::vector<double> start);
+  const std::vector<double>& next() const { return next_; }
+  void absorb(double log_likelihood, const double* counts, double tolerance, int max_iterations);
+
+  std::vector<double> parameters, counts;  // the last accepted point
+  std::vector<double> trace;               // its objective, never falling
+  double log_likelihood = 0.0;
+  int evaluations = 0;
+  Status status = Status::running;
+
+ private:
+  void propose();
+  bool extrapolate();
+
+  const Plan& plan_;
+  const Maximiser& maximiser_;
+  Acceleration acceleration_;
+  std::vector<double> next_, mapped_;      // mapped_: the EM step from `parameters`
+  bool bold_ = false;                      // next_ was extrapolated
+  // Anderson's memory: differences of points and of residuals in the logarithms of the parameters
+  std::vector<std::vector<double>> dx_, df_;
+  std::vector<double> last_x_, last_f_;
+  int patience_ = 0;
+  std::size_t depth_ = 0;
+};
+
+class Em {
+ public:
+  Em(std::shared_ptr<const Engine> engine, Maximiser maximiser, Acceleration acceleration,
+     std::vector<std::vector<double>> starts);
+  // Advances every unfinished run until it has converged, made `max_iterations` steps in all, or `seconds` are over.
+  // True when all runs have stopped.
+  bool advance(int max_iterations, double tolerance, double seconds, int threads);
+  const std::vector<Run>& runs() const { return runs_; }
+  void reopen();  // runs stopped by their iterations may go on
+
+ private:
+  std::shared_ptr<const Engine> engine_;
+  Maximiser maximiser_;
+  std::vector<Run> runs_;
+  int lanes_;
+};
+
+}  // namespace latentree

@@ -1,0 +1,67 @@
+// One pass over a plan: messages up, log-likelihood at the top, expected counts on the way down.
+#pragma once
+#include <functional>
+#include <memory>
+#include <vector>
+
+#include "plan.hpp"
+
+namespace latentree {
+
+// Runs `task(i)` for i = 0..n-1, on however many threads it likes; the result may not depend on that.
+using Parallel = std::function<void(Index n, const std::function<void(Index)>& task)>;
+
+void serial(Index n, const std::function<void(Index)>& task);
+
+struct AlignedFree {
+  void operator()(double* p) const;
+};
+using Buffer = std::unique_ptr<double[], AlignedFree>;
+Buffer zeros(std::size_t n);
+
+// Room for one pass. `lanes` parameter sets are worked on side by side ([row][state][lane]);
+// with a single one its states fill the vector lanes instead ([row][padded states]).
+struct Workspace {
+  struct Table {
+    double* value = nullptr;
+    double* mass = nullptr;
+    double* scale = nullptr;    // [row][2][lane]: log-scale, and how much an entry may have lost to underflow
+    std::size_t stride = 0;     // doubles from one row to the next
+  };
+  int lanes = 1;
+  std::vector<Table> tables;    // per slot
+  std::vector<double*> edges;   // per op (edges): matrix both ways round, then its counts
+  double* prior = nullptr;
+  std::vector<std::vector<double*>> piece_mass;  // [piece - 1][top part]: mass kept apart until the pieces are added
+  std::vector<Buffer> buffers;
+};
+
+struct Pass {
+  const Plan& plan;
+  Workspace& work;
+  const double* const* parameters;  // [lanes]
+  double* const* counts;            // [lanes], added to; nullptr: no way down
+  double* log_likelihood;           // [lanes], set
+  double* row_log_likelihood;       // [top rows] (one lane only), or nullptr
+  std::vector<std::pair<Index, int>>* refused;  // (top row, lane) that must be redone in logs
+  const Parallel& parallel;
+};
+
+struct Kernels {
+  const char* name;
+  int width;  // doubles in the widest vector
+  Workspace (*make_workspace)(const Plan&, int lanes);
+  void (*run)(const Pass&);
+};
+
+// The best that this machine can run, or the one named ("baseline", "avx2", "avx512").
+const Kernels& kernels();
+std::vector<const char*> available_kernels();
+void use_kernels(const char* name);
+
+// One data row in logarithms, for rows that underflow: adds weight x expected counts, returns log P(row).
+// Entries of `posterior` (a vector of states per node, or nullptr) are set.
+double log_space_row(const Plan& plan, const double* parameters, Index data_row, double weight, double* counts,
+                     double* posterior);
+
+}  // namespace latentree

@@ -1,0 +1,47 @@
+"""Exceptions and warnings that say what is wrong, where, and what to do."""
+
+from __future__ import annotations
+
+__all__ = [
+    "DataError",
+    "FileFormatError",
+    "LatentreeError",
+    "LatentreeWarning",
+    "ModelError",
+    "ParameterError",
+]
+
+
+class LatentreeError(Exception):
+    """Base of all errors that latentree raises on purpose."""
+
+
+class DataError(LatentreeError, ValueError):
+    """The data cannot be used as they are; the message names column, row or value and a remedy."""
+
+
+class ModelError(LatentreeError, ValueError):
+    """A tree, a table of probabilities or a model breaks one of its rules."""
+
+
+class ParameterError(LatentreeError, ValueError):
+    """An argument has a value it cannot have."""
+
+
+class FileFormatError(LatentreeError, ValueError):
+    """A file is damaged, foreign or from a newer version."""
+
+
+class LatentreeWarning(UserWarning):
+    """Something about a result that its user should know."""
+
+
+def bad_parameter(name: str, owner: str, must: str, got: object) -> ParameterError:
+    """Return the one form in which every wrong argument is reported.
+
+    Examples
+    --------
+    >>> print(bad_parameter("tol", "estimate", "a number above 0", -1))
+    The 'tol' parameter of estimate must be a number above 0. Got -1 instead.
+    """
+    return ParameterError(f"The '{name}' parameter of {owner} must be {must}. Got {got!r} instead.")

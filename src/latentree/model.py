@@ -1,0 +1,273 @@
+"""A model: a tree, its manifest variables, and one flat vector of probabilities. Pure data."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from .errors import ModelError
+from .tree import Tree
+from .variables import State, Variable
+
+__all__ = ["Counts", "Model"]
+
+FloatArray = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Model:
+    """A latent tree model.
+
+    The table of node ``v`` is ``P(v | parent)``, one row for each state of the parent (one row for the root);
+    all tables lie one after the other in ``parameters``, node by node.
+
+    Parameters
+    ----------
+    tree : Tree
+        The structure. Its manifest nodes take the names of the variables.
+    variables : sequence of Variable
+        The manifest variables in order.
+    parameters : array of float
+        The flat vector, ``tree.size`` long.
+    provenance : mapping, optional
+        Where the model comes from; kept in files.
+    """
+
+    tree: Tree
+    variables: tuple[Variable, ...]
+    parameters: FloatArray
+    provenance: Mapping[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        variables = tuple(self.variables)
+        object.__setattr__(self, "variables", variables)
+        object.__setattr__(self, "provenance", MappingProxyType(dict(self.provenance)))
+        tree = self.tree
+        if len(variables) != tree.n_variables:
+            raise ModelError(f"The tree has {tree.n_variables} manifest nodes but {len(variables)} variables were given.")
+        for v, node in zip(variables, tree.manifest, strict=True):
+            if v.cardinality != tree.cardinality[node]:
+                raise ModelError(
+                    f"Variable '{v.name}' has {v.cardinality} states but its node has {tree.cardinality[node]}."
+                )
+        names = {tree.names[node]: v.name for v, node in zip(variables, tree.manifest, strict=True)}
+        if any(a != b for a, b in names.items()):
+            taken = {v.name for v in variables}
+            for z in tree.latent:  # a latent gives way to a variable of the same name
+                name = tree.names[z]
+                while name in taken:
+                    name += "_"
+                names[tree.names[z]] = name
+                taken.add(name)
+            object.__setattr__(self, "tree", tree.renamed(names))
+        p = np.array(self.parameters, dtype=np.float64)
+        if p.shape != (tree.size,):
+            raise ModelError(f"The model needs {tree.size} probabilities. Got an array of shape {p.shape}.")
+        if not (np.isfinite(p) & (p >= 0)).all():
+            raise ModelError("Probabilities must be finite and not below 0.")
+        off = np.abs(row_sums(tree, p) - 1) > 1e-6
+        if off.any():
+            row = int(np.flatnonzero(off)[0])
+            v = int(np.searchsorted(np.cumsum(tree.rows), row, side="right"))
+            raise ModelError(f"A row of the table of '{self.tree.names[v]}' sums to {row_sums(tree, p)[row]:.6g}, not 1.")
+        p.setflags(write=False)
+        object.__setattr__(self, "parameters", p)
+
+    # ---- making ----------------------------------------------------------------------------------------
+
+    @classmethod
+    def random(
+        cls,
+        tree: Tree,
+        variables: Sequence[Variable],
+        rng: np.random.Generator,
+        dominant: float | None = None,
+    ) -> Model:
+        """Draw every row uniformly from the simplex.
+
+        Parameters
+        ----------
+        tree, variables
+            Structure and manifest variables.
+        rng : numpy.random.Generator
+            Source of randomness.
+        dominant : float, optional
+            Give one state of every row, chosen at random, a probability uniform on (dominant, 1); the others
+            share the rest uniformly (Z 5.1 and C 4 use 0.6).
+        """
+        return cls(tree, tuple(variables), random_parameters(tree, rng, dominant))
+
+    @classmethod
+    def from_tables(
+        cls, tree: Tree, variables: Sequence[Variable], tables: Mapping[str, ArrayLike], **more: Any
+    ) -> Model:
+        """Build from one table for each node name."""
+        parts = []
+        for v, name in enumerate(tree.names):
+            if name not in tables:
+                raise ModelError(f"There is no table for node '{name}'.")
+            t = np.atleast_2d(np.asarray(tables[name], dtype=np.float64))
+            if t.shape != (tree.rows[v], tree.cardinality[v]):
+                raise ModelError(f"The table of '{name}' must be {tree.rows[v]} x {tree.cardinality[v]}. Got {t.shape}.")
+            parts.append(t.ravel())
+        return cls(tree, tuple(variables), np.concatenate(parts), **more)
+
+    def with_parameters(self, parameters: ArrayLike, **more: Any) -> Model:
+        """The same structure with other probabilities."""
+        return Model(self.tree, self.variables, np.asarray(parameters, dtype=np.float64), **more)
+
+    # ---- looking ---------------------------------------------------------------------------------------
+
+    def table(self, node: str | int) -> FloatArray:
+        """P(node | parent): a row for each state of the parent, one row for the root."""
+        v = self.tree.node(node)
+        a, b = self.tree.offsets[v : v + 2]
+        return self.parameters[a:b].reshape(self.tree.rows[v], self.tree.cardinality[v])
+
+    def variable(self, name: str) -> Variable:
+        """The manifest variable of that name."""
+        for v in self.variables:
+            if v.name == name:
+                return v
+        raise ModelError(f"There is no manifest variable '{name}'.")
+
+    def states(self, node: str | int) -> tuple[State, ...]:
+        """The states of a node: a manifest variable's own, or 0, 1, ... for a latent."""
+        v = self.tree.node(node)
+        i = int(self.tree.variable[v])
+        return self.variables[i].states if i >= 0 else tuple(range(int(self.tree.cardinality[v])))
+
+    def marginals(self) -> list[FloatArray]:
+        """P(node) for every node."""
+        out = [self.table(0)[0]]
+        for v in range(1, self.tree.n_nodes):
+            out.append(out[self.tree.parent[v]] @ self.table(v))
+        return out
+
+    def __eq__(self, other: object) -> bool:
+        """Whether structure, rooting, names, variables and every probability are the same."""
+        if not isinstance(other, Model):
+            return NotImplemented
+        a, b = self.tree, other.tree
+        return (
+            np.array_equal(a.parent, b.parent)
+            and np.array_equal(a.cardinality, b.cardinality)
+            and np.array_equal(a.variable, b.variable)
+            and a.names == b.names
+            and self.variables == other.variables
+            and np.array_equal(self.parameters, other.parameters)
+        )
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        return f"<Model: {self.tree!r}>"
+
+    # ---- rooting ---------------------------------------------------------------------------------------
+
+    def rerooted(self, node: str | int) -> Model:
+        """The same distribution with the tree hung up at another node.
+
+        Walks the root there one edge at a time (Z 2): the edge root -> child is reversed and the two tables are
+        recomputed by Bayes' rule. A state of the child that never occurs gets the old root's distribution.
+        """
+        target = self.tree.node(node)
+        path = [target]
+        while path[-1]:
+            path.append(int(self.tree.parent[path[-1]]))
+        tables = {name: self.table(v) for v, name in enumerate(self.tree.names)}
+        names = self.tree.names
+        for root, child in zip(path[::-1], path[-2::-1], strict=False):
+            prior, given = tables[names[root]][0], tables[names[child]]
+            joint = prior[:, None] * given
+            marginal = joint.sum(axis=0)
+            with np.errstate(invalid="ignore", divide="ignore"):
+                back = np.where(marginal > 0, joint / marginal, prior[:, None])
+            tables[names[child]] = marginal[None, :]
+            tables[names[root]] = back.T
+        tree, _ = self.tree.rerooted(target)
+        return Model.from_tables(tree, self.variables, tables, provenance=self.provenance)
+
+    # ---- conveniences, imported when called -------------------------------------------------------------
+
+    def query(self, ask: str | Sequence[str], given: Mapping[str, Any] | None = None) -> FloatArray:
+        """P(ask | given); see :func:`latentree.infer.query`."""
+        from .infer import query
+
+        return query(self, ask, given)
+
+    def sample(self, n: int, rng: np.random.Generator) -> NDArray[np.int16]:
+        """Draw rows of codes; see :func:`latentree.infer.sample`."""
+        from .infer import sample
+
+        return sample(self, n, rng)
+
+    def save(self, path: str | Path) -> None:
+        """Write the model file; see :mod:`latentree.formats.json`."""
+        from .formats.json import save
+
+        save(self, path)
+
+
+@dataclass(frozen=True, eq=False)
+class Counts:
+    """Expected counts of a model on data: a vector laid out like the parameters.
+
+    Additive: the counts of two parts of the data, added, are the counts of both.
+    """
+
+    vector: FloatArray
+    log_likelihood: float
+    weight: float
+
+    def __add__(self, other: Counts) -> Counts:
+        """Counts of both parts of the data together."""
+        if self.vector.shape != other.vector.shape:
+            raise ModelError("Counts of two different structures cannot be added.")
+        return Counts(self.vector + other.vector, self.log_likelihood + other.log_likelihood, self.weight + other.weight)
+
+
+def row_starts(tree: Tree) -> NDArray[np.int64]:
+    """Where each row of each table starts in the flat vector."""
+    widths = np.repeat(tree.cardinality.astype(np.int64), tree.rows)
+    return np.r_[0, np.cumsum(widths)[:-1]]
+
+
+def row_sums(tree: Tree, vector: FloatArray) -> FloatArray:
+    """Sum of each row of each table."""
+    return np.add.reduceat(vector, row_starts(tree))
+
+
+def spread(tree: Tree, per_row: FloatArray) -> FloatArray:
+    """Repeat one number a row over the row's entries."""
+    return np.repeat(per_row, np.repeat(tree.cardinality, tree.rows))
+
+
+def normalised(tree: Tree, vector: FloatArray) -> FloatArray:
+    """Scale every row to sum to one."""
+    return vector / spread(tree, row_sums(tree, vector))
+
+
+def random_parameters(tree: Tree, rng: np.random.Generator, dominant: float | None = None) -> FloatArray:
+    """Draw a flat vector whose rows are uniform on the simplex, or have one dominant entry."""
+    p = normalised(tree, rng.standard_exponential(tree.size))
+    if dominant is None:
+        return p
+    if not 0 <= dominant < 1:
+        raise ModelError(f"The 'dominant' parameter must be at least 0 and below 1. Got {dominant!r} instead.")
+    widths = np.repeat(tree.cardinality, tree.rows)
+    starts = row_starts(tree)
+    chosen = starts + (rng.random(len(starts)) * widths).astype(np.int64)
+    large = rng.uniform(dominant, 1.0, len(starts))
+    large[widths == 1] = 1.0
+    p[chosen] = 0.0
+    rest = row_sums(tree, p)
+    p *= spread(tree, (1.0 - large) / np.where(rest > 0, rest, 1.0))
+    p[chosen] = large
+    return p
