@@ -202,24 +202,66 @@ Product view(const Pass& pass, const std::vector<Index>& in, const Index* index)
   return p;
 }
 
-template <int W, int NV>
-void multiply_rows(const Product& p, double* out, Index rows) {
-  const int nv = NV ? NV : p.nv;
-  if (p.parts == 2) {
-    for (Index u = 0; u < rows; ++u) {
-      const double* a = p.in[0] + p.index[2 * u] * p.stride;
-      const double* b = p.in[1] + p.index[2 * u + 1] * p.stride;
-      for (int j = 0; j < nv; ++j) store<W>(out + u * p.stride + j * W, load<W>(a + j * W) * load<W>(b + j * W));
-    }
-    return;
-  }
+// Stores go through memory the compiler cannot tell apart from anything else: loops work on local copies.
+template <int W, int NV, int Parts>
+void multiply_rows(const Product& product, double* out, Index rows) {
+  const Product p = product;
+  const int nv = NV ? NV : p.nv, parts = Parts ? Parts : p.parts;
+  const std::size_t stride = NV ? std::size_t(NV) * W : p.stride;
   for (Index u = 0; u < rows; ++u) {
-    const Index* index = p.index + std::size_t(u) * p.parts;
+    const Index* index = p.index + std::size_t(u) * parts;
     for (int j = 0; j < nv; ++j) {
-      Vec<W> v = load<W>(p.in[0] + index[0] * p.stride + j * W);
-      for (int i = 1; i < p.parts; ++i) v = v * load<W>(p.in[i] + index[i] * p.stride + j * W);
-      store<W>(out + u * p.stride + j * W, v);
+      Vec<W> v = load<W>(p.in[0] + index[0] * stride + j * W);
+      for (int i = 1; i < parts; ++i) v = v * load<W>(p.in[i] + index[i] * stride + j * W);
+      store<W>(out + u * stride + j * W, v);
     }
+  }
+}
+
+// Adds factor(r) x row r of `from` into the mass of every part. Rows come sorted by their first part,
+// so its sum stays in registers until the part's row changes.
+template <int W, int NV, int Parts, class Factor>
+inline void scatter_rows(const Product& product, const Index* first_index, const double* from, int n, Factor factor) {
+  const Product p = product;
+  const int nv = NV ? NV : p.nv, parts = Parts ? Parts : p.parts;
+  const std::size_t stride = NV ? std::size_t(NV) * W : p.stride;
+  constexpr int kSums = NV ? NV : 1;
+  for (int r = 0; r < n;) {
+    const Index* index = first_index + std::size_t(r) * parts;
+    const Index row = index[0];
+    double* const m0 = p.mass[0] + row * stride;
+    Vec<W> sum[kSums];
+    if constexpr (NV > 0)
+      for (int j = 0; j < NV; ++j) sum[j] = load<W>(m0 + j * W);
+    do {
+      const double* v = from + r * stride;
+      const Vec<W> f = factor(r);
+      if constexpr (NV > 0) {
+        Vec<W> x[NV];
+        for (int j = 0; j < NV; ++j) {
+          x[j] = load<W>(v + j * W) * f;
+          sum[j] = sum[j] + x[j];
+        }
+        for (int i = 1; i < parts; ++i) {
+          if (!p.mass[i]) continue;
+          double* m = p.mass[i] + index[i] * stride;
+          for (int j = 0; j < NV; ++j) store<W>(m + j * W, load<W>(m + j * W) + x[j]);
+        }
+      } else {
+        for (int j = 0; j < nv; ++j) {
+          const Vec<W> x = load<W>(v + j * W) * f;
+          for (int i = 0; i < parts; ++i) {
+            if (!p.mass[i]) continue;
+            double* m = p.mass[i] + index[i] * stride + j * W;
+            store<W>(m, load<W>(m) + x);
+          }
+        }
+      }
+      ++r;
+      index += parts;
+    } while (r < n && index[0] == row);
+    if constexpr (NV > 0)
+      for (int j = 0; j < NV; ++j) store<W>(m0 + j * W, sum[j]);
   }
 }
 
@@ -257,7 +299,10 @@ void product_up(const Pass& pass, const Op& op) {
   const int lanes = pass.work.lanes;
   dispatch(slot.states, lanes, [&]<int W, int NV, bool Batch>() {
     p.nv = static_cast<int>(p.stride / W);
-    multiply_rows<W, NV>(p, out.value, slot.rows);
+    if (p.parts == 2)
+      multiply_rows<W, NV, 2>(p, out.value, slot.rows);
+    else
+      multiply_rows<W, NV, 0>(p, out.value, slot.rows);
     if (!slot.scaled) return;
     for (Index u = 0; u < slot.rows; ++u) {
       double* scale = out.scale + std::size_t(u) * 2 * lanes;
@@ -284,61 +329,18 @@ void clear_masses(const Pass& pass, const std::vector<Index>& slots) {
   }
 }
 
-// Rows come sorted by their first part: its sum stays in registers until the part's row changes.
-template <int W, int NV>
-class FirstPart {
- public:
-  FirstPart(double* mass, std::size_t stride, int nv) : mass_(mass), stride_(stride), nv_(NV ? NV : nv) {}
-  void add(Index row, const double* g, Vec<W> factor) {
-    if constexpr (NV > 0) {
-      if (row != current_) {
-        flush();
-        current_ = row;
-        for (int j = 0; j < NV; ++j) sum_[j] = Vec<W>::all(0.0);
-      }
-      for (int j = 0; j < NV; ++j) sum_[j] = fma(load<W>(g + j * W), factor, sum_[j]);
-    } else {
-      double* m = mass_ + row * stride_;
-      for (int j = 0; j < nv_; ++j) store<W>(m + j * W, fma(load<W>(g + j * W), factor, load<W>(m + j * W)));
-    }
-  }
-  void flush() {
-    if constexpr (NV > 0)
-      if (current_ >= 0)
-        for (int j = 0; j < NV; ++j) {
-          double* m = mass_ + current_ * stride_ + j * W;
-          store<W>(m, load<W>(m) + sum_[j]);
-        }
-  }
-
- private:
-  double* mass_;
-  std::size_t stride_;
-  int nv_;
-  Index current_ = -1;
-  Vec<W> sum_[NV ? NV : 1];
-};
-
 void product_down(const Pass& pass, const Op& op) {
   Product p = view(pass, op.in, op.index.data());
   clear_masses(pass, op.in);
   const Slot& slot = pass.plan.slots[op.out];
   const double* mass = pass.work.tables[op.out].mass;
   dispatch(slot.states, pass.work.lanes, [&]<int W, int NV, bool Batch>() {
-    const int nv = NV ? NV : static_cast<int>(p.stride / W);
-    const Vec<W> one = Vec<W>::all(1.0);
-    FirstPart<W, NV> first(p.mass[0], p.stride, nv);
-    for (Index u = 0; u < slot.rows; ++u) {
-      const Index* index = p.index + std::size_t(u) * p.parts;
-      const double* g = mass + u * p.stride;
-      first.add(index[0], g, one);
-      for (int i = 1; i < p.parts; ++i) {
-        if (!p.mass[i]) continue;
-        double* m = p.mass[i] + index[i] * p.stride;
-        for (int j = 0; j < nv; ++j) store<W>(m + j * W, load<W>(m + j * W) + load<W>(g + j * W));
-      }
-    }
-    first.flush();
+    p.nv = static_cast<int>(p.stride / W);
+    const auto one = [](int) { return Vec<W>::all(1.0); };
+    if (p.parts == 2)
+      scatter_rows<W, NV, 2>(p, p.index, mass, slot.rows, one);
+    else
+      scatter_rows<W, NV, 0>(p, p.index, mass, slot.rows, one);
   });
 }
 
@@ -470,115 +472,106 @@ struct TopResult {
   std::vector<std::pair<Index, int>> refused;
 };
 
-template <int W, int NV, bool Batch>
-void top_rows(const Pass& pass, Product& p, Index begin, Index end, TopResult& result) {
-  const Plan& plan = pass.plan;
-  constexpr int kSums = Batch ? W : 1;  // numbers per row
-  const int nv = NV ? NV : p.nv;
-  const bool down = pass.counts != nullptr;
-  std::vector<double> heap(NV ? 0 : kBlock * p.stride);
-  alignas(64) double local[NV ? kBlock * NV * W : 1];
-  alignas(64) double total[kBlock * kSums], logs[kBlock * kSums], scale[kBlock * kSums], lost[kBlock * kSums], w[kBlock];
-  double* const rows = NV ? local : heap.data();
-  alignas(64) double loglik[kBlock * kSums] = {};
-  std::vector<const double*> scales;
-  std::vector<int> scaled;
-  for (int i = 0; i < p.parts; ++i)
-    if (const double* s = pass.work.tables[plan.top[i]].scale) scaled.push_back(i), scales.push_back(s);
+// Scratch for one block of top rows: kSums numbers a row (one, or one for each lane).
+template <int kSums>
+struct Block {
+  alignas(64) double total[kBlock * kSums];
+  alignas(64) double logs[kBlock * kSums];
+  alignas(64) double scale[kBlock * kSums];
+  alignas(64) double lost[kBlock * kSums];
+};
+
+// prior x messages of every part -> `rows`, and their sums.
+template <int W, int NV, bool Batch, int Parts>
+inline void join_rows(const Product& product, const double* prior_row, const Index* index, int n, double* rows,
+                      double* total) {
+  const Product p = product;
+  const int nv = NV ? NV : p.nv, parts = Parts ? Parts : p.parts;
+  const std::size_t stride = NV ? std::size_t(NV) * W : p.stride;
   Vec<W> prior[NV ? NV : 1];
   if constexpr (NV > 0)
-    for (int j = 0; j < NV; ++j) prior[j] = load<W>(pass.work.prior + j * W);
-  FirstPart<W, NV> first(p.mass[0], p.stride, nv);
+    for (int j = 0; j < NV; ++j) prior[j] = load<W>(prior_row + j * W);
+  for (int r = 0; r < n; ++r, index += parts) {
+    Vec<W> sum;
+    if constexpr (NV > 0) {
+      Vec<W> x[NV];
+      for (int j = 0; j < NV; ++j) x[j] = prior[j] * load<W>(p.in[0] + index[0] * stride + j * W);
+      for (int i = 1; i < parts; ++i)
+        for (int j = 0; j < NV; ++j) x[j] = x[j] * load<W>(p.in[i] + index[i] * stride + j * W);
+      for (int j = 0; j < NV; ++j) store<W>(rows + r * stride + j * W, x[j]);
+      sum = x[0];
+      for (int j = 1; j < NV; ++j) sum = sum + x[j];
+    } else {
+      sum = Vec<W>::all(0.0);
+      for (int j = 0; j < nv; ++j) {
+        Vec<W> x = load<W>(prior_row + j * W);
+        for (int i = 0; i < parts; ++i) x = x * load<W>(p.in[i] + index[i] * stride + j * W);
+        store<W>(rows + r * stride + j * W, x);
+        sum = sum + x;
+      }
+    }
+    if constexpr (Batch)
+      store<W>(total + r * W, sum);
+    else
+      total[r] = latentree::sum(sum);
+  }
+}
+
+template <int W, int NV, bool Batch, int Parts>
+void top_rows(const Pass& pass, const Product& p, Index begin, Index end, TopResult& result) {
+  const Plan& plan = pass.plan;
+  constexpr int kSums = Batch ? W : 1;
+  std::vector<double> heap(NV ? 0 : kBlock * p.stride);
+  alignas(64) double local[NV ? kBlock * NV * W : 1];
+  double* const rows = NV ? local : heap.data();
+  Block<kSums> b;
+  alignas(64) double loglik[kBlock * kSums] = {};
+  std::vector<std::pair<int, const double*>> scales;  // parts whose rows carry a scale
+  for (int i = 0; i < p.parts; ++i)
+    if (const double* s = pass.work.tables[plan.top[i]].scale) scales.push_back({i, s});
 
   for (Index r0 = begin; r0 < end; r0 += kBlock) {
     const int n = static_cast<int>(std::min<Index>(kBlock, end - r0));
-    for (int r = 0; r < n; ++r) {
-      const Index* index = p.index + std::size_t(r0 + r) * p.parts;
-      double* v = rows + r * p.stride;
-      Vec<W> sum = Vec<W>::all(0.0);
-      if constexpr (NV > 0) {
-        Vec<W> x[NV];
-        const double* a = p.in[0] + index[0] * p.stride;
-        for (int j = 0; j < NV; ++j) x[j] = prior[j] * load<W>(a + j * W);
-        for (int i = 1; i < p.parts; ++i) {
-          const double* b = p.in[i] + index[i] * p.stride;
-          for (int j = 0; j < NV; ++j) x[j] = x[j] * load<W>(b + j * W);
-        }
-        for (int j = 0; j < NV; ++j) {
-          store<W>(v + j * W, x[j]);
-          sum = sum + x[j];
-        }
-      } else {
-        for (int j = 0; j < nv; ++j) {
-          Vec<W> x = load<W>(pass.work.prior + j * W);
-          for (int i = 0; i < p.parts; ++i) x = x * load<W>(p.in[i] + index[i] * p.stride + j * W);
-          store<W>(v + j * W, x);
-          sum = sum + x;
-        }
-      }
-      if constexpr (Batch)
-        store<W>(total + r * W, sum);
-      else
-        total[r] = latentree::sum(sum);
-    }
-    for (int r = 0; r < n; ++r) w[r] = plan.weights[r0 + r];
-    bool fine = true;
-    if (scaled.empty()) {
-      for (int i = 0; i < n * kSums; ++i) fine &= total[i] >= kRefuse;
+    const Index* index = p.index + std::size_t(r0) * p.parts;
+    const double* w = plan.weights.data() + r0;
+    join_rows<W, NV, Batch, Parts>(p, pass.work.prior, index, n, rows, b.total);
+    int sound = 0;
+    if (scales.empty()) {
+      for (int i = 0; i < n * kSums; ++i) sound += b.total[i] >= kRefuse;
     } else {
-      std::fill_n(scale, n * kSums, 0.0);
-      std::fill_n(lost, n * kSums, kLost);
-      for (std::size_t s = 0; s < scaled.size(); ++s)
+      std::fill_n(b.scale, n * kSums, 0.0);
+      std::fill_n(b.lost, n * kSums, kLost);
+      for (const auto& [part, table] : scales)
         for (int r = 0; r < n; ++r) {
-          const double* from = scales[s] + std::size_t(p.index[std::size_t(r0 + r) * p.parts + scaled[s]]) * 2 * kSums;
-          for (int b = 0; b < kSums; ++b) {
-            scale[r * kSums + b] += from[b];
-            lost[r * kSums + b] = std::max(lost[r * kSums + b], from[kSums + b]);
+          const double* from = table + std::size_t(index[std::size_t(r) * p.parts + part]) * 2 * kSums;
+          for (int k = 0; k < kSums; ++k) {
+            b.scale[r * kSums + k] += from[k];
+            b.lost[r * kSums + k] = std::max(b.lost[r * kSums + k], from[kSums + k]);
           }
         }
-      for (int i = 0; i < n * kSums; ++i) fine &= total[i] >= kRefuse && lost[i] <= kLostShare * total[i];
+      for (int i = 0; i < n * kSums; ++i) sound += b.total[i] >= kRefuse && b.lost[i] <= kLostShare * b.total[i];
     }
-    if (!fine) {
+    if (sound != n * kSums) {
       for (int i = 0; i < n * kSums; ++i) {
-        const bool kept = total[i] >= kRefuse && (scaled.empty() || lost[i] <= kLostShare * total[i]);
-        if (kept) continue;
+        if (b.total[i] >= kRefuse && (scales.empty() || b.lost[i] <= kLostShare * b.total[i])) continue;
         result.refused.push_back({r0 + i / kSums, i % kSums});
-        total[i] = 1.0;  // no likelihood and no mass from here
-        if (!scaled.empty()) scale[i] = 0.0;
+        b.total[i] = 1.0;  // no likelihood and no mass from here
+        b.scale[i] = 0.0;
         double* v = rows + (i / kSums) * p.stride;
-        for (std::size_t k = Batch ? i % kSums : 0; k < p.stride; k += Batch ? W : 1) v[k] = 0.0;
+        for (std::size_t k = Batch ? i % kSums : 0; k < p.stride; k += kSums) v[k] = 0.0;
       }
     }
-    for (int i = 0; i < n * kSums; ++i) logs[i] = log_of(total[i]);
-    if (!scaled.empty())
-      for (int i = 0; i < n * kSums; ++i) logs[i] += scale[i];
-    if constexpr (Batch) {
-      Vec<W> sum = load<W>(loglik);
-      for (int r = 0; r < n; ++r) sum = fma(Vec<W>::all(w[r]), load<W>(logs + r * W), sum);
-      store<W>(loglik, sum);
-    } else {
-      for (int r = 0; r < n; ++r) loglik[r] += w[r] * logs[r];
-    }
-    if (pass.row_log_likelihood) std::copy_n(logs, n, pass.row_log_likelihood + r0);
-    if (!down) continue;
-    if constexpr (Batch)
-      for (int r = 0; r < n; ++r)
-        for (int b = 0; b < W; ++b) total[r * W + b] = w[r] / total[r * W + b];
-    else
-      for (int r = 0; r < n; ++r) total[r] = w[r] / total[r];
-    for (int r = 0; r < n; ++r) {
-      const Index* index = p.index + std::size_t(r0 + r) * p.parts;
-      const double* v = rows + r * p.stride;
-      const Vec<W> factor = coefficient<W, Batch>(total, r);
-      first.add(index[0], v, factor);
-      for (int i = 1; i < p.parts; ++i) {
-        if (!p.mass[i]) continue;
-        double* m = p.mass[i] + index[i] * p.stride;
-        for (int j = 0; j < nv; ++j) store<W>(m + j * W, fma(load<W>(v + j * W), factor, load<W>(m + j * W)));
-      }
-    }
+    for (int i = 0; i < n * kSums; ++i) b.logs[i] = log_of(b.total[i]);
+    if (!scales.empty())
+      for (int i = 0; i < n * kSums; ++i) b.logs[i] += b.scale[i];
+    for (int r = 0; r < n; ++r)
+      for (int k = 0; k < kSums; ++k) loglik[(Batch ? 0 : r) + k] += w[r] * b.logs[r * kSums + k];
+    if (pass.row_log_likelihood) std::copy_n(b.logs, n, pass.row_log_likelihood + r0);
+    if (!pass.counts) continue;
+    for (int r = 0; r < n; ++r)
+      for (int k = 0; k < kSums; ++k) b.total[r * kSums + k] = w[r] / b.total[r * kSums + k];
+    scatter_rows<W, NV, Parts>(p, index, rows, n, [&b](int r) { return coefficient<W, Batch>(b.total, r); });
   }
-  if (down) first.flush();
   for (int i = 0; i < (Batch ? W : kBlock); ++i) result.log_likelihood[Batch ? i : 0] += loglik[i];
 }
 
@@ -603,7 +596,8 @@ void top(const Pass& pass) {
         }
     dispatch(k, lanes, [&]<int W, int NV, bool Batch>() {
       p.nv = static_cast<int>(p.stride / W);
-      top_rows<W, NV, Batch>(pass, p, plan.cuts[piece], plan.cuts[piece + 1], results[piece]);
+      const auto rows = p.parts == 2 ? top_rows<W, NV, Batch, 2> : top_rows<W, NV, Batch, 0>;
+      rows(pass, p, plan.cuts[piece], plan.cuts[piece + 1], results[piece]);
     });
   });
   std::fill_n(pass.log_likelihood, lanes, 0.0);

@@ -10,24 +10,23 @@ struct RawVec;
 template <>
 struct RawVec<2> {
   typedef double type __attribute__((vector_size(16)));
+  static type all(double a) { return type{a, a}; }
 };
 template <>
 struct RawVec<4> {
   typedef double type __attribute__((vector_size(32)));
+  static type all(double a) { return type{a, a, a, a}; }
 };
 template <>
 struct RawVec<8> {
   typedef double type __attribute__((vector_size(64)));
+  static type all(double a) { return type{a, a, a, a, a, a, a, a}; }
 };
 
 template <int W>
 struct Vec {
   typename RawVec<W>::type x;
-  static Vec all(double a) {
-    Vec v;
-    for (int i = 0; i < W; ++i) v.x[i] = a;
-    return v;
-  }
+  static Vec all(double a) { return {RawVec<W>::all(a)}; }
   friend Vec operator+(Vec a, Vec b) { return {a.x + b.x}; }
   friend Vec operator-(Vec a, Vec b) { return {a.x - b.x}; }
   friend Vec operator*(Vec a, Vec b) { return {a.x * b.x}; }
