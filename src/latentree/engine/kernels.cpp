@@ -177,7 +177,15 @@ void leaf_down(const Pass& pass, const Op& op) {
 }
 
 // ---- products -------------------------------------------------------------------------------------
-constexpr int kMostParts = 32;
+constexpr int kMostParts = 16;
+
+#if defined(__GNUC__) && !defined(__clang__)
+#define LATENTREE_UNROLL _Pragma("GCC unroll 4")
+#elif defined(__clang__)
+#define LATENTREE_UNROLL _Pragma("unroll 4")
+#else
+#define LATENTREE_UNROLL
+#endif
 
 struct Product {
   int parts;
@@ -242,6 +250,7 @@ inline void scatter_rows(const Product& product, const Index* first_index, const
           x[j] = load<W>(v + j * W) * f;
           sum[j] = sum[j] + x[j];
         }
+        LATENTREE_UNROLL
         for (int i = 1; i < parts; ++i) {
           if (!p.mass[i]) continue;
           double* m = p.mass[i] + index[i] * stride;
@@ -496,6 +505,7 @@ inline void join_rows(const Product& product, const double* prior_row, const Ind
     if constexpr (NV > 0) {
       Vec<W> x[NV];
       for (int j = 0; j < NV; ++j) x[j] = prior[j] * load<W>(p.in[0] + index[0] * stride + j * W);
+      LATENTREE_UNROLL
       for (int i = 1; i < parts; ++i)
         for (int j = 0; j < NV; ++j) x[j] = x[j] * load<W>(p.in[i] + index[i] * stride + j * W);
       for (int j = 0; j < NV; ++j) store<W>(rows + r * stride + j * W, x[j]);
