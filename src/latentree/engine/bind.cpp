@@ -91,8 +91,9 @@ NB_MODULE(_core, m) {
       .def_prop_ro("n_parameters", [](const Engine& e) { return e.plan().n_parameters; })
       .def_prop_ro("root", [](const Engine& e) { return e.plan().root; })
       .def_prop_ro("work", [](const Engine& e) { return e.plan().work(); })
-      .def_prop_ro("row_of", [](const Engine& e) { return give(Indices(e.plan().row_of)); })
-      .def_prop_ro("row_weights", [](const Engine& e) { return give(std::vector<double>(e.plan().weights)); })
+      .def_prop_ro("row_of", [](const Engine& e) { return give(Indices(e.plan().row_of)); }, nb::rv_policy::automatic)
+      .def_prop_ro("row_weights", [](const Engine& e) { return give(std::vector<double>(e.plan().weights)); },
+                   nb::rv_policy::automatic)
       .def_prop_ro("slots", [](const Engine& e) {
         std::vector<std::tuple<Index, Index, bool>> out;
         for (const Slot& s : e.plan().slots) out.emplace_back(s.rows, s.states, s.scaled);
@@ -166,8 +167,7 @@ NB_MODULE(_core, m) {
         const std::size_t d = starts.shape(1);
         for (std::size_t i = 0; i < starts.shape(0); ++i)
           own.emplace_back(starts.data() + i * d, starts.data() + (i + 1) * d);
-        new (self) Em(std::move(engine), std::move(maximiser),
-                      accelerate ? Acceleration::anderson : Acceleration::none, std::move(own));
+        new (self) Em(std::move(engine), std::move(maximiser), accelerate, std::move(own));
       }, nb::arg("engine"), nb::arg("starts"), nb::arg("pseudo").none(), nb::arg("held").none(), nb::arg("accelerate"))
       .def("advance", &Em::advance, nb::call_guard<nb::gil_scoped_release>())
       .def("reopen", &Em::reopen)

@@ -7,55 +7,90 @@
 #include "engine.hpp"
 
 namespace latentree {
+namespace {
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+}
 
-Run::Run(const Plan& plan, const Maximiser& maximiser, Acceleration acceleration, std::vector<double> start)
-    : counts(start.size()), plan_(plan), maximiser_(maximiser), acceleration_(acceleration), next_(std::move(start)),
+Run::Run(const Plan& plan, const Maximiser& maximiser, bool accelerate, std::vector<double> start)
+    : counts(start.size()), plan_(plan), maximiser_(maximiser), accelerate_(accelerate), next_(std::move(start)),
       mapped_(next_.size()) {}
 
 void Run::absorb(double log_lik, const double* fresh_counts, double tolerance, int max_iterations) {
   ++evaluations;
   const double objective = log_lik + maximiser_.log_prior(next_.data());
-  if (bold_ && !(objective >= trace.back())) {  // an extrapolation that loses is never taken
-    bold_ = false;
-    next_ = mapped_;
-    patience_ = 0;
-    dx_.clear();
-    df_.clear();
-    last_x_.clear();
+  const bool bold = bold_, started = !trace.empty(), probing = probing_ > 0;
+  const double before = probing ? probe_objective_ : started ? trace.back() : -kInfinity;
+  bold_ = false;
+  if (bold) {
+    if (!(objective >= before)) {  // an extrapolation that loses is never taken
+      accelerator_.failed();
+      next_ = mapped_;
+      if (probing && --probing_ == 0) status = Status::converged;
+      return;
+    }
+    accelerator_.succeeded();
+  }
+  const double gain = objective - before;
+  const bool small = gain < tolerance;
+  std::vector<double> point = next_;
+  if (probing && !(objective > trace.back() + tolerance)) {  // still on the way back to the fixed point, so it seems
+    if (--probing_ == 0 || (small && !bold)) {
+      status = Status::converged;
+      return;
+    }
+    probe_objective_ = objective;
+  } else {
+    probing_ = 0;
+    if (started && gain < 0.0) {
+      // At the top of the hill rounding may take a little back: then the point before stands.
+      if (-gain > 1e-9 * (1.0 + std::abs(objective)))
+        status = Status::fell;
+      else
+        look_around();
+      return;
+    }
+    parameters = next_;
+    std::copy_n(fresh_counts, counts.size(), counts.begin());
+    log_likelihood = log_lik;
+    trace.push_back(objective);
+    if (log_lik == -kInfinity || std::isnan(objective)) {
+      status = Status::impossible;
+      return;
+    }
+    if (static_cast<int>(trace.size()) > max_iterations) status = Status::iterations;
+  }
+  maximiser_.maximise(plan_, fresh_counts, point.data(), mapped_.data());
+  ++plain_steps_;
+  if (probing_ == 0 && small && !bold) {  // only a plain step may end a run
+    look_around();
     return;
   }
-  const bool started = !trace.empty();
-  const double gain = started ? objective - trace.back() : std::numeric_limits<double>::infinity();
-  parameters = next_;
-  std::copy_n(fresh_counts, counts.size(), counts.begin());
-  log_likelihood = log_lik;
-  trace.push_back(objective);
-  if (objective == -std::numeric_limits<double>::infinity() || std::isnan(objective)) {
-    status = Status::impossible;
-    return;
+  if (accelerate_) {
+    const bool wanted = plain_steps_ > kWarmUp && !small;
+    const std::vector<double> own(fresh_counts, fresh_counts + counts.size());
+    bold_ = accelerator_.propose(plan_, point, mapped_, own, wanted, next_);
   }
-  maximiser_.maximise(plan_, counts.data(), parameters.data(), mapped_.data());
-  if (started && gain < tolerance) {
-    status = Status::converged;
-  } else if (static_cast<int>(trace.size()) > max_iterations) {
-    status = Status::iterations;
-  }
-  propose();
-}
-
-void Run::propose() {
-  bold_ = acceleration_ == Acceleration::anderson && extrapolate();
   if (!bold_) next_ = mapped_;
 }
 
-bool Run::extrapolate() { return false; }
+// A fixed point: where extrapolation led here, it may be a saddle that plain EM would have left.
+void Run::look_around() {
+  if (!accelerate_ || plain_steps_ <= kWarmUp) {
+    status = Status::converged;
+    return;
+  }
+  probing_ = kProbe;
+  probe_objective_ = -kInfinity;
+  accelerator_.forget();
+  nudge(plan_, maximiser_, parameters, counts, next_);
+}
 
-Em::Em(std::shared_ptr<const Engine> engine, Maximiser maximiser, Acceleration acceleration,
+Em::Em(std::shared_ptr<const Engine> engine, Maximiser maximiser, bool accelerate,
        std::vector<std::vector<double>> starts)
     : engine_(std::move(engine)), maximiser_(std::move(maximiser)) {
   lanes_ = engine_->best_lanes(static_cast<int>(starts.size()));
   runs_.reserve(starts.size());
-  for (auto& s : starts) runs_.emplace_back(engine_->plan(), maximiser_, acceleration, std::move(s));
+  for (auto& s : starts) runs_.emplace_back(engine_->plan(), maximiser_, accelerate, std::move(s));
 }
 
 void Em::reopen() {

@@ -201,14 +201,13 @@ void Maximiser::maximise(const Plan& plan, const double* counts, const double* o
           fresh[i] = old[i];
         } else {
           fresh[i] = counts[i] + (pseudo.empty() ? 0.0 : pseudo[i]);
-          if (fresh[i] < 0.0) fresh[i] = 0.0;  // a prior below uniform can empty a cell, not more
           sum += fresh[i];
         }
       }
       if (sum > 0.0) {
-        const double factor = std::max(share, 0.0) / sum;
+        share = std::max(share, 0.0);
         for (std::int64_t i = at; i < at + k; ++i)
-          if (held.empty() || !held[i]) fresh[i] *= factor;
+          if (held.empty() || !held[i]) fresh[i] = fresh[i] / sum * share;  // 1 / sum may overflow
       } else {  // nothing seen: nothing learned
         std::copy_n(old + at, k, fresh + at);
       }

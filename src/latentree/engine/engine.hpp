@@ -53,14 +53,33 @@ struct Maximiser {
   double log_prior(const double* parameters) const;  // sum of pseudo * log(parameter)
 };
 
-enum class Acceleration { none, anderson };
+// Extrapolates the EM map from its last few steps.
+class Accelerator {
+ public:
+  // Told a point, its EM step and the counts there; if wanted, proposes another point (false: nothing to propose).
+  bool propose(const Plan& plan, const std::vector<double>& at, const std::vector<double>& mapped,
+               const std::vector<double>& counts, bool wanted, std::vector<double>& proposal);
+  void succeeded();
+  void failed();  // the proposal lost: forget, and stretch less
+  void forget();
 
-enum class Status : int { running = 0, converged = 1, iterations = 2, impossible = 3 };
+ private:
+  static constexpr std::size_t kMemory = 5;
+  std::vector<double> x_, f_;  // logarithms of the last point, and of its EM step less these
+  std::vector<std::vector<double>> points_, residuals_;  // differences of these
+  double longest_ = 100.0;     // by how much a step may be stretched
+};
+
+// A point nearby, to see whether a fixed point of EM is one that EM would leave.
+void nudge(const Plan& plan, const Maximiser& maximiser, const std::vector<double>& at, const std::vector<double>& counts,
+           std::vector<double>& out);
+
+enum class Status : int { running = 0, converged = 1, iterations = 2, impossible = 3, fell = 4 };
 
 // One EM run as a machine that is told the outcome at one point and says which point to look at next.
 class Run {
  public:
-  Run(const Plan& plan, const Maximiser& maximiser, Acceleration acceleration, std::vector<double> start);
+  Run(const Plan& plan, const Maximiser& maximiser, bool accelerate, std::vector<double> start);
   const std::vector<double>& next() const { return next_; }
   void absorb(double log_likelihood, const double* counts, double tolerance, int max_iterations);
 
@@ -71,24 +90,25 @@ class Run {
   Status status = Status::running;
 
  private:
-  void propose();
-  bool extrapolate();
+  void look_around();
+
+  static constexpr int kWarmUp = 20;  // plain steps first: they choose the basin
+  static constexpr int kProbe = 12;   // passes spent on looking whether a fixed point is a saddle
 
   const Plan& plan_;
   const Maximiser& maximiser_;
-  Acceleration acceleration_;
-  std::vector<double> next_, mapped_;      // mapped_: the EM step from `parameters`
+  bool accelerate_;
   bool bold_ = false;                      // next_ was extrapolated
-  // Anderson's memory: differences of points and of residuals in the logarithms of the parameters
-  std::vector<std::vector<double>> dx_, df_;
-  std::vector<double> last_x_, last_f_;
-  int patience_ = 0;
-  std::size_t depth_ = 0;
+  std::vector<double> next_, mapped_;      // mapped_: the EM step from the last point
+  Accelerator accelerator_;
+  int plain_steps_ = 0;
+  int probing_ = 0;                        // passes left of a look around a fixed point
+  double probe_objective_ = 0.0;
 };
 
 class Em {
  public:
-  Em(std::shared_ptr<const Engine> engine, Maximiser maximiser, Acceleration acceleration,
+  Em(std::shared_ptr<const Engine> engine, Maximiser maximiser, bool accelerate,
      std::vector<std::vector<double>> starts);
   // Advances every unfinished run until it has converged, made `max_iterations` steps in all, or `seconds` are over.
   // True when all runs have stopped.

@@ -46,6 +46,44 @@ inline double log_of(double x) {
   return k * 6.93147180369123816490e-01 + (f - (half - (s * (half + t1 + t2) + k * 1.90821492927058770002e-10)));
 }
 
+// exp(x) = 2^n exp(r), r = x - n ln 2 in [-0.35, 0.35], by its power series.
+inline double exp_of(double x) {
+  const double shifted = x * 1.44269504088896340736 + 6755399441055744.0;  // adding 1.5 x 2^52 rounds to the nearest whole
+  const double n = shifted - 6755399441055744.0;
+  const double r = (x - n * 6.93147180369123816490e-01) - n * 1.90821492927058770002e-10;
+  double p = 1.0 / 6227020800.0;
+  for (const double c : {1.0 / 479001600.0, 1.0 / 39916800.0, 1.0 / 3628800.0, 1.0 / 362880.0, 1.0 / 40320.0,
+                         1.0 / 5040.0, 1.0 / 720.0, 1.0 / 120.0, 1.0 / 24.0, 1.0 / 6.0, 0.5, 1.0, 1.0})
+    p = p * r + c;
+  std::uint64_t bits;
+  std::memcpy(&bits, &shifted, 8);
+  bits = ((bits + 1023) & 0x7ff) << 52;  // the low bits of `shifted` are n
+  double scale;
+  std::memcpy(&scale, &bits, 8);
+  return p * scale;
+}
+
+void log_all(const double* x, double* out, std::size_t n) {
+  for (std::size_t i = 0; i < n; ++i) out[i] = log_of(x[i]);
+}
+
+void exp_all(const double* x, double* out, std::size_t n) {
+  for (std::size_t i = 0; i < n; ++i) out[i] = exp_of(x[i]);
+}
+
+double dot(const double* a, const double* b, std::size_t n) {
+  constexpr std::size_t kStep = 4 * kWidth;
+  Vec<kWidth> sums[4];
+  for (auto& s : sums) s = Vec<kWidth>::all(0.0);
+  std::size_t i = 0;
+  for (; i + kStep <= n; i += kStep)
+    for (int j = 0; j < 4; ++j)
+      sums[j] = fma(load<kWidth>(a + i + j * kWidth), load<kWidth>(b + i + j * kWidth), sums[j]);
+  double total = sum((sums[0] + sums[1]) + (sums[2] + sums[3]));
+  for (; i < n; ++i) total += a[i] * b[i];
+  return total;
+}
+
 // ---- layout ---------------------------------------------------------------------------------------
 // Vector width for a node with k states when the states fill the lanes.
 int width_for(Index k) {
@@ -652,6 +690,6 @@ void run(const Pass& pass) {
 #define LATENTREE_TEXT(x) LATENTREE_TEXT_(x)
 #define LATENTREE_TEXT_(x) #x
 extern const Kernels table;
-const Kernels table = {LATENTREE_TEXT(LATENTREE_ISA), kWidth, make_workspace, run};
+const Kernels table = {LATENTREE_TEXT(LATENTREE_ISA), kWidth, make_workspace, run, log_all, exp_all, dot};
 
 }  // namespace latentree::LATENTREE_ISA

@@ -52,6 +52,9 @@ struct Kernels {
   int width;  // doubles in the widest vector
   Workspace (*make_workspace)(const Plan&, int lanes);
   void (*run)(const Pass&);
+  void (*log_all)(const double* x, double* out, std::size_t n);  // x positive and normal
+  void (*exp_all)(const double* x, double* out, std::size_t n);  // x between -700 and 700
+  double (*dot)(const double* a, const double* b, std::size_t n);
 };
 
 // The best that this machine can run, or the one named ("baseline", "avx2", "avx512").
