@@ -172,27 +172,12 @@ class Model:
     # ---- rooting ---------------------------------------------------------------------------------------
 
     def rerooted(self, node: str | int) -> Model:
-        """The same distribution with the tree hung up at another node.
-
-        Walks the root there one edge at a time (Z 2): the edge root -> child is reversed and the two tables are
-        recomputed by Bayes' rule. A state of the child that never occurs gets the old root's distribution.
-        """
+        """The same distribution with the tree hung up at another node."""
         target = self.tree.node(node)
-        path = [target]
-        while path[-1]:
-            path.append(int(self.tree.parent[path[-1]]))
-        tables = {name: self.table(v) for v, name in enumerate(self.tree.names)}
-        names = self.tree.names
-        for root, child in zip(path[::-1], path[-2::-1], strict=False):
-            prior, given = tables[names[root]][0], tables[names[child]]
-            joint = prior[:, None] * given
-            marginal = joint.sum(axis=0)
-            with np.errstate(invalid="ignore", divide="ignore"):
-                back = np.where(marginal > 0, joint / marginal, prior[:, None])
-            tables[names[child]] = marginal[None, :]
-            tables[names[root]] = back.T
-        tree, _ = self.tree.rerooted(target)
-        return Model.from_tables(tree, self.variables, tables, provenance=self.provenance)
+        tables = {v: self.table(v) for v in range(self.tree.n_nodes)}
+        walk_root(tables, self.tree.path_from_root(target))
+        tree, old = self.tree.rerooted(target)
+        return Model(tree, self.variables, np.concatenate([tables[v].ravel() for v in old]), self.provenance)
 
     # ---- conveniences, imported when called -------------------------------------------------------------
 
@@ -231,6 +216,21 @@ class Counts:
         if self.vector.shape != other.vector.shape:
             raise ModelError("Counts of two different structures cannot be added.")
         return Counts(self.vector + other.vector, self.log_likelihood + other.log_likelihood, self.weight + other.weight)
+
+
+def walk_root(tables: dict[int, FloatArray], path: Sequence[int]) -> None:
+    """Move the root along a path of neighbouring nodes, the first of which is the root now (Z 2).
+
+    Each step reverses an edge root -> child and recomputes the two tables by Bayes' rule. A state of the child that
+    never occurs gets the old root's distribution.
+    """
+    for root, child in zip(path, path[1:], strict=False):
+        prior, given = tables[root][0], tables[child]
+        joint = prior[:, None] * given
+        marginal = joint.sum(axis=0)
+        back = np.divide(joint, marginal, out=np.repeat(prior[:, None], len(marginal), axis=1), where=marginal > 0)
+        tables[child] = marginal[None, :]
+        tables[root] = np.ascontiguousarray(back.T)
 
 
 def row_starts(tree: Tree) -> NDArray[np.int64]:

@@ -166,6 +166,13 @@ class Tree:
             raise ModelError(f"There is no node {name}; nodes are 0 to {self.n_nodes - 1}.")
         return int(name)
 
+    def path_from_root(self, node: str | int) -> list[int]:
+        """The nodes from the root down to this one, both included."""
+        path = [self.node(node)]
+        while path[-1]:
+            path.append(int(self.parent[path[-1]]))
+        return path[::-1]
+
     @cached_property
     def rows(self) -> IntArray:
         """Rows of each node's probability table: the states of its parent, 1 for the root."""

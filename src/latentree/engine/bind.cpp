@@ -170,12 +170,12 @@ NB_MODULE(_core, m) {
         new (self) Em(std::move(engine), std::move(maximiser), accelerate, std::move(own));
       }, nb::arg("engine"), nb::arg("starts"), nb::arg("pseudo").none(), nb::arg("held").none(), nb::arg("accelerate"))
       .def("advance", &Em::advance, nb::call_guard<nb::gil_scoped_release>())
-      .def("reopen", &Em::reopen)
-      .def_prop_ro("n_runs", [](const Em& e) { return e.runs().size(); })
-      .def("parameters", [](const Em& e, std::size_t i) { return give(std::vector<double>(e.runs().at(i).parameters)); })
-      .def("counts", [](const Em& e, std::size_t i) { return give(std::vector<double>(e.runs().at(i).counts)); })
-      .def("trace", [](const Em& e, std::size_t i) { return give(std::vector<double>(e.runs().at(i).trace)); })
-      .def("log_likelihood", [](const Em& e, std::size_t i) { return e.runs().at(i).log_likelihood; })
-      .def("evaluations", [](const Em& e, std::size_t i) { return e.runs().at(i).evaluations; })
-      .def("status", [](const Em& e, std::size_t i) { return static_cast<int>(e.runs().at(i).status); });
+      .def("keep", &Em::keep)
+      .def_prop_ro("n_runs", &Em::n_runs)
+      .def("parameters", [](const Em& e, std::size_t i) { return give(std::vector<double>(e.run(i).parameters)); })
+      .def("counts", [](const Em& e, std::size_t i) { return give(std::vector<double>(e.run(i).counts)); })
+      .def("trace", [](const Em& e, std::size_t i) { return give(std::vector<double>(e.run(i).trace)); })
+      .def("log_likelihood", [](const Em& e, std::size_t i) { return e.run(i).log_likelihood; })
+      .def("evaluations", [](const Em& e, std::size_t i) { return e.run(i).evaluations; })
+      .def("status", [](const Em& e, std::size_t i) { return static_cast<int>(e.run(i).status); });
 }

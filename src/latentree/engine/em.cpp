@@ -89,13 +89,19 @@ Em::Em(std::shared_ptr<const Engine> engine, Maximiser maximiser, bool accelerat
        std::vector<std::vector<double>> starts)
     : engine_(std::move(engine)), maximiser_(std::move(maximiser)) {
   lanes_ = engine_->best_lanes(static_cast<int>(starts.size()));
-  runs_.reserve(starts.size());
-  for (auto& s : starts) runs_.emplace_back(engine_->plan(), maximiser_, accelerate, std::move(s));
+  for (auto& s : starts)
+    runs_.push_back(std::make_unique<Run>(engine_->plan(), maximiser_, accelerate, std::move(s)));
 }
 
-void Em::reopen() {
-  for (Run& run : runs_)
-    if (run.status == Status::iterations) run.status = Status::running;
+void Em::keep(const std::vector<std::size_t>& chosen) {
+  std::vector<std::unique_ptr<Run>> kept;
+  for (std::size_t i : chosen) {
+    Run& run = *runs_.at(i);
+    if (run.status == Status::iterations) run.status = Status::running;  // it may go on
+    kept.push_back(std::move(runs_[i]));
+  }
+  runs_ = std::move(kept);
+  lanes_ = engine_->best_lanes(static_cast<int>(runs_.size()));
 }
 
 bool Em::advance(int max_iterations, double tolerance, double seconds, int threads) {
@@ -103,8 +109,8 @@ bool Em::advance(int max_iterations, double tolerance, double seconds, int threa
   const auto began = Clock::now();
   auto out_of_time = [&] { return std::chrono::duration<double>(Clock::now() - began).count() > seconds; };
   std::vector<Run*> open;
-  for (Run& run : runs_)
-    if (run.status == Status::running) open.push_back(&run);
+  for (auto& run : runs_)
+    if (run->status == Status::running) open.push_back(run.get());
   if (open.empty()) return true;
   const Index groups = static_cast<Index>((open.size() + lanes_ - 1) / lanes_);
   Team team(std::clamp(threads, 1, std::max<int>(groups, static_cast<int>(engine_->plan().cuts.size()) - 1)));
@@ -125,19 +131,18 @@ bool Em::advance(int max_iterations, double tolerance, double seconds, int threa
         into[b] = counts.data() + d * b;
         any = any || (b < n && first[b]->status == Status::running);
       }
-      if (!any || out_of_time()) return;
+      if (!any) return;
       engine_->evaluate(at.data(), lanes_, log_lik.data(), into.data(), parallel);
       for (int b = 0; b < n; ++b)
         if (first[b]->status == Status::running) first[b]->absorb(log_lik[b], into[b], tolerance, max_iterations);
+      if (out_of_time()) return;
     }
   };
   if (groups == 1)
     work(0, over_rows);
   else
     team(groups, [&](Index g) { work(g, alone); });
-  for (const Run& run : runs_)
-    if (run.status == Status::running) return false;
-  return true;
+  return std::none_of(open.begin(), open.end(), [](const Run* run) { return run->status == Status::running; });
 }
 
 }  // namespace latentree

@@ -110,16 +110,19 @@ class Em {
  public:
   Em(std::shared_ptr<const Engine> engine, Maximiser maximiser, bool accelerate,
      std::vector<std::vector<double>> starts);
+  Em(const Em&) = delete;
+  Em& operator=(const Em&) = delete;
   // Advances every unfinished run until it has converged, made `max_iterations` steps in all, or `seconds` are over.
   // True when all runs have stopped.
   bool advance(int max_iterations, double tolerance, double seconds, int threads);
-  const std::vector<Run>& runs() const { return runs_; }
-  void reopen();  // runs stopped by their iterations may go on
+  const Run& run(std::size_t i) const { return *runs_.at(i); }
+  std::size_t n_runs() const { return runs_.size(); }
+  void keep(const std::vector<std::size_t>& chosen);  // drops the others; those stopped by their iterations go on
 
  private:
   std::shared_ptr<const Engine> engine_;
   Maximiser maximiser_;
-  std::vector<Run> runs_;
+  std::vector<std::unique_ptr<Run>> runs_;
   int lanes_;
 };
 

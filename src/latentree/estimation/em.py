@@ -1,0 +1,174 @@
+"""EM from given starts: plain, or accelerated so that no step loses the objective.
+
+The loop itself is in C++ (``em.cpp``, ``accelerator.cpp``); here it is cut into slices, so that Ctrl-C, time limits and
+progress work between them. The slices change nothing in the result.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..engine import _core
+from ..engine.plan import Plan
+from ..errors import bad_parameter
+from ..model import Counts, Model
+from ..runner import Budget, Clock, OnProgress, Progress, StopReason
+from ..table import Table
+from .fit import Basis, Fit, Held, Prior, held_mask, pseudo_counts
+
+__all__ = ["ITERATIONS", "TOLERANCE", "Climb", "em"]
+
+FloatArray = NDArray[np.float64]
+
+TOLERANCE = 1e-6
+"""Least gain of the objective in one step for which EM goes on."""
+ITERATIONS = 10_000
+"""Most steps of one run."""
+_SLICE = 0.05  # seconds between looks at signals and clocks
+_RUNNING, _CONVERGED, _ITERATIONS, _IMPOSSIBLE, _FELL = range(5)
+
+
+class Climb:
+    """Several EM runs side by side on one plan."""
+
+    def __init__(
+        self,
+        plan: Plan,
+        starts: FloatArray,
+        *,
+        prior: Prior = None,
+        basis: Basis = "probability",
+        held: Held = (),
+        accelerate: bool = True,
+        threads: int = 1,
+    ) -> None:
+        self.plan = plan
+        self.threads = threads
+        tree = plan.tree
+        self._core = _core.Em(
+            plan.core,
+            np.ascontiguousarray(starts, dtype=np.float64),
+            pseudo_counts(tree, prior, basis),
+            held_mask(tree, held),
+            accelerate,
+        )
+
+    def advance(self, iterations: int, tolerance: float, clock: Clock, on_progress: OnProgress | None = None) -> StopReason | None:
+        """Take every run to convergence or to that many steps; a reason if the clock or Ctrl-C came first."""
+        try:
+            while not self._core.advance(iterations, tolerance, min(_SLICE, clock.remaining), self.threads):
+                if on_progress is not None:
+                    done = max(len(self.trace(i)) for i in range(len(self)))
+                    on_progress(Progress("EM", done, iterations, float(self.objectives.max()), clock.elapsed))
+                if clock.expired:
+                    return StopReason.TIME
+        except KeyboardInterrupt:
+            return StopReason.INTERRUPTED
+        return None
+
+    def keep(self, runs: Sequence[int]) -> None:
+        """Go on with these runs only."""
+        self._core.keep([int(i) for i in runs])
+
+    def __len__(self) -> int:
+        return int(self._core.n_runs)
+
+    def trace(self, run: int) -> FloatArray:
+        """Objective of one run after each step."""
+        return self._core.trace(run)
+
+    @property
+    def objectives(self) -> FloatArray:
+        """Where each run stands; minus infinity if it has not begun or the data are impossible."""
+        last = (self.trace(i) for i in range(len(self)))
+        return np.array([t[-1] if len(t) and not np.isnan(t[-1]) else -np.inf for t in last])
+
+    @property
+    def evaluations(self) -> int:
+        """Passes over the data, all runs together."""
+        return sum(self._core.evaluations(i) for i in range(len(self)))
+
+    def reason(self, run: int) -> StopReason:
+        """Why one run ended."""
+        status = self._core.status(run)
+        if status == _FELL:
+            raise RuntimeError("EM lost likelihood, which it cannot: this is a defect of latentree. Please report it.")
+        return {
+            _CONVERGED: StopReason.CONVERGED,
+            _IMPOSSIBLE: StopReason.IMPOSSIBLE,
+        }.get(status, StopReason.ITERATIONS)
+
+    def counts(self, run: int) -> Counts:
+        """Expected counts at the end of one run."""
+        return Counts(self._core.counts(run), self._core.log_likelihood(run), float(self.plan.weights.sum()))
+
+    def parameters(self, run: int) -> FloatArray:
+        """Where one run ended."""
+        return self._core.parameters(run)
+
+
+def em(
+    model: Model,
+    table: Table,
+    *,
+    prior: Prior = None,
+    basis: Basis = "probability",
+    held: Held = (),
+    accelerate: bool = True,
+    tol: float = TOLERANCE,
+    max_iterations: int = ITERATIONS,
+    budget: Budget | Clock | None = None,
+    threads: int = 1,
+    on_progress: OnProgress | None = None,
+    plan: Plan | None = None,
+) -> Fit:
+    """Fit by EM from the model's own parameters; see :func:`latentree.estimation.estimate`."""
+    began = time.perf_counter()
+    check_limits(tol, max_iterations, threads)
+    clock = budget if isinstance(budget, Clock) else (budget or Budget()).start()
+    plan = plan or Plan.of(model, table)
+    climb = Climb(
+        plan, model.parameters[None], prior=prior, basis=basis, held=held, accelerate=accelerate, threads=threads
+    )
+    stopped = climb.advance(max_iterations, tol, clock, on_progress)
+    return finished(climb, model, table, stopped, began)
+
+
+def finished(
+    climb: Climb,
+    model: Model,
+    table: Table,
+    stopped: StopReason | None,
+    began: float,
+    *,
+    seed: int | None = None,
+    spent: int = 0,
+) -> Fit:
+    """Make a Fit of the best run."""
+    order = np.argsort(-climb.objectives, kind="stable")
+    best = int(order[0])
+    return Fit(
+        model=model.with_parameters(climb.parameters(best), provenance=model.provenance),
+        table=table,
+        counts=climb.counts(best),
+        trace=climb.trace(best),
+        reason=stopped or climb.reason(best),
+        seed=seed,
+        seconds=time.perf_counter() - began,
+        evaluations=climb.evaluations + spent,
+        starts=climb.objectives[order],
+    )
+
+
+def check_limits(tol: float, max_iterations: int, threads: int) -> None:
+    """Say what is wrong with a limit."""
+    if not tol >= 0:
+        raise bad_parameter("tol", "estimate", "a number of at least 0", tol)
+    if int(max_iterations) != max_iterations or max_iterations < 1:
+        raise bad_parameter("max_iterations", "estimate", "a whole number of at least 1", max_iterations)
+    if int(threads) != threads or threads < 1:
+        raise bad_parameter("threads", "estimate", "a whole number of at least 1", threads)

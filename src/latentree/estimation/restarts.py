@@ -1,0 +1,122 @@
+"""Multiple restart EM (Chickering & Heckerman 1997): many random starts, fewer and fewer of them going on."""
+
+from __future__ import annotations
+
+import time
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..engine.plan import Plan
+from ..errors import bad_parameter
+from ..model import FloatArray, Model, random_parameters, row_sums, spread, walk_root
+from ..runner import Budget, Clock, OnProgress, Progress
+from ..table import Table
+from ..tree import Tree
+from .em import ITERATIONS, TOLERANCE, Climb, check_limits, finished
+from .fit import Basis, Fit, Held, Prior, held_mask
+
+__all__ = ["random_starts", "restart_em"]
+
+
+def random_starts(tree: Tree, n: int, rng: np.random.Generator) -> FloatArray:
+    """Draw flat vectors, every row uniform on the simplex, in the tree's canonical rooting.
+
+    Equal trees get equal starts from equal generators, however they are rooted.
+    """
+    canonical, where = tree.canonically_rooted()
+    path = [int(where[v]) for v in canonical.path_from_root(int(np.flatnonzero(where == 0)[0]))]
+    out = np.empty((n, tree.size))
+    for start in out:
+        drawn = random_parameters(canonical, rng)
+        tables = {
+            int(where[v]): drawn[canonical.offsets[v] : canonical.offsets[v + 1]].reshape(canonical.rows[v], -1)
+            for v in range(tree.n_nodes)
+        }
+        walk_root(tables, path)
+        start[:] = np.concatenate([tables[v].ravel() for v in range(tree.n_nodes)])
+    return out
+
+
+def restart_em(
+    model: Model,
+    table: Table,
+    *,
+    rng: np.random.Generator,
+    n_starts: int = 64,
+    q: float = 2.0,
+    finalists: int = 1,
+    include: bool = False,
+    prior: Prior = None,
+    basis: Basis = "probability",
+    held: Held = (),
+    accelerate: bool = True,
+    tol: float = TOLERANCE,
+    max_iterations: int = ITERATIONS,
+    budget: Budget | Clock | None = None,
+    threads: int = 1,
+    on_progress: OnProgress | None = None,
+    plan: Plan | None = None,
+) -> Fit:
+    """Fit from many random starts.
+
+    After 1, 3, 7, 15, ... steps the best ``1/q`` of the starts go on, until ``finalists`` are left; these are run to the
+    end and the best is returned. (K: 64 or 16 starts, q = 2 or 10, one finalist, plain EM, tolerance 0.01, at most 200
+    steps.)
+
+    Parameters
+    ----------
+    model : Model
+        Gives structure, variables and the values of held entries; its own parameters are a start if ``include``.
+    table : Table
+        The data.
+    rng : numpy.random.Generator
+        Source of the starts.
+    n_starts, q, finalists, include
+        See above.
+    prior, basis, held, accelerate, tol, max_iterations, budget, threads, on_progress, plan
+        As in :func:`latentree.estimation.estimate`.
+    """
+    began = time.perf_counter()
+    check_limits(tol, max_iterations, threads)
+    if int(n_starts) != n_starts or n_starts < 1:
+        raise bad_parameter("n_starts", "restart_em", "a whole number of at least 1", n_starts)
+    if not q > 1:
+        raise bad_parameter("q", "restart_em", "a number above 1", q)
+    if int(finalists) != finalists or finalists < 1:
+        raise bad_parameter("finalists", "restart_em", "a whole number of at least 1", finalists)
+    clock = budget if isinstance(budget, Clock) else (budget or Budget()).start()
+    plan = plan or Plan.of(model, table)
+    starts = random_starts(model.tree, n_starts - include, rng)
+    if include:
+        starts = np.vstack([model.parameters, starts])
+    mask = held_mask(model.tree, held)
+    if mask is not None:
+        starts = with_held(model, starts, mask.astype(bool))
+    climb = Climb(plan, starts, prior=prior, basis=basis, held=held, accelerate=accelerate, threads=threads)
+    spent, steps, stopped = 0, 1, None
+    while stopped is None and len(climb) > finalists and steps < max_iterations:
+        stopped = climb.advance(steps, tol, clock)
+        if on_progress is not None:
+            on_progress(Progress("starts", n_starts - len(climb), n_starts, float(climb.objectives.max()), clock.elapsed))
+        if stopped is None:
+            best = np.argsort(-climb.objectives, kind="stable")[: max(finalists, int(len(climb) / q))]
+            before = climb.evaluations
+            climb.keep(np.sort(best))
+            spent += before - climb.evaluations
+            steps = 2 * steps + 1
+    stopped = stopped or climb.advance(max_iterations, tol, clock, on_progress)
+    return finished(climb, model, table, stopped, began, spent=spent)
+
+
+def with_held(model: Model, starts: FloatArray, held: NDArray[np.bool_]) -> FloatArray:
+    """Give held entries the model's values; the others of their row share what is left."""
+    tree = model.tree
+    kept = np.where(held, model.parameters, 0.0)
+    left = spread(tree, 1.0 - row_sums(tree, kept))
+    out = np.empty_like(starts)
+    for i, start in enumerate(starts):
+        free = np.where(held, 0.0, start)
+        total = spread(tree, row_sums(tree, free))
+        out[i] = kept + np.divide(free * left, total, out=np.zeros_like(free), where=total > 0)
+    return out
