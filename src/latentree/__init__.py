@@ -1,0 +1,58 @@
+"""latentree: latent class and latent tree models of categorical data, learned fast.
+
+>>> import latentree as lt
+>>> lca = lt.LatentClass(n_classes=2, random_state=0).fit(lt.datasets.load_frame("carcinoma"))
+>>> round(lca.fit_.log_likelihood, 4)
+-317.2568
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import Any
+
+__version__ = "0.1.0"
+
+_HOME = {
+    "Budget": "runner",
+    "Checkpoint": "runner",
+    "Counts": "model",
+    "DataError": "errors",
+    "Evidence": "engine.plan",
+    "FileFormatError": "errors",
+    "Fit": "estimation",
+    "LatentClass": "estimators",
+    "LatentreeError": "errors",
+    "LatentreeWarning": "errors",
+    "Model": "model",
+    "ModelError": "errors",
+    "ParameterError": "errors",
+    "Plan": "engine.plan",
+    "Progress": "runner",
+    "StopReason": "runner",
+    "Table": "table",
+    "Tree": "tree",
+    "Variable": "variables",
+    "compare": "estimators",
+    "estimate": "estimation",
+    "fit_classes": "estimation",
+    "load": "formats.json",
+}
+_MODULES = ("datasets", "engine", "errors", "estimation", "formats", "infer", "report", "runner", "score")
+
+__all__ = [*_HOME, *_MODULES, "__version__"]
+
+
+def __getattr__(name: str) -> Any:
+    # Names are loaded when first used (PEP 562): importing the package costs next to nothing.
+    if name in _MODULES:
+        return importlib.import_module(f".{name}", __name__)
+    if name in _HOME:
+        value = getattr(importlib.import_module(f".{_HOME[name]}", __name__), name)
+        globals()[name] = value
+        return value
+    raise AttributeError(f"module 'latentree' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -7,6 +7,7 @@ from typing import Any
 from ..errors import bad_parameter
 from ..model import Model
 from ..table import Table
+from .classes import fit_classes
 from .em import ITERATIONS, TOLERANCE, em
 from .fit import Fit
 from .local import local_em
@@ -20,6 +21,7 @@ __all__ = [
     "Fit",
     "em",
     "estimate",
+    "fit_classes",
     "local_em",
     "partial_em",
     "random_starts",
