@@ -34,7 +34,7 @@ void Run::absorb(double log_lik, const double* fresh_counts, double tolerance, i
   const bool small = gain < tolerance;
   std::vector<double> point = next_;
   if (probing && !(objective > trace.back() + tolerance)) {  // still on the way back to the fixed point, so it seems
-    if (--probing_ == 0 || (small && !bold)) {
+    if (--probing_ == 0) {
       status = Status::converged;
       return;
     }
@@ -66,16 +66,16 @@ void Run::absorb(double log_lik, const double* fresh_counts, double tolerance, i
     return;
   }
   if (accelerate_) {
-    const bool wanted = plain_steps_ > kWarmUp && !small;
+    const bool wanted = probing_ > 0 || (plain_steps_ > kWarmUp && !small);
     const std::vector<double> own(fresh_counts, fresh_counts + counts.size());
     bold_ = accelerator_.propose(plan_, point, mapped_, own, wanted, next_);
   }
   if (!bold_) next_ = mapped_;
 }
 
-// A fixed point: where extrapolation led here, it may be a saddle that plain EM would have left.
+// A fixed point may be a saddle: extrapolation can lead to one, and so can a start that is too even.
 void Run::look_around() {
-  if (!accelerate_ || plain_steps_ <= kWarmUp) {
+  if (!accelerate_) {
     status = Status::converged;
     return;
   }

@@ -1,0 +1,390 @@
+"""EM in all its forms: it climbs, it does what its twin does, and nothing irrelevant changes it."""
+
+from __future__ import annotations
+
+import signal
+import sys
+import threading
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+import strategies as own
+
+from latentree.engine import reference
+from latentree.engine.plan import Plan
+from latentree.errors import ModelError, ParameterError
+from latentree.estimation import em, estimate, fit_classes, local_em, partial_em, random_starts, restart_em
+from latentree.estimation.em import Climb
+from latentree.estimation.fit import held_mask, pseudo_counts
+from latentree.model import Model, random_parameters, row_sums, spread
+from latentree.runner import Budget, StopReason
+from latentree.table import Table
+from latentree.tree import Tree
+
+
+def nested(n_states=3):
+    """A tree with two layers of latents."""
+    leaves = [f"x{i}{j}" for i in range(3) for j in range(3)]
+    edges = [("r", f"z{i}") for i in range(3)] + [(f"z{x[1]}", x) for x in leaves]
+    return Tree.from_edges(edges, {"r": 2, **{f"z{i}": n_states for i in range(3)}, **dict.fromkeys(leaves, 3)}, leaves)
+
+
+def sampled(tree, n, seed=0, missing=0.0, dominant=0.6):
+    rng = np.random.default_rng(seed)
+    truth = Model.random(tree, Table.from_codes([[0] * tree.n_variables], tree.cardinality[tree.manifest]).variables, rng, dominant)
+    codes = truth.sample(n, rng)
+    codes[rng.random(codes.shape) < missing] = -1
+    return truth, Table.from_codes(codes, truth.variables)
+
+
+def started(tree, table, seed=1):
+    return Model(tree, table.variables, random_parameters(tree, np.random.default_rng(seed)))
+
+
+def climbs(trace):
+    return bool((np.diff(trace) >= 0).all())
+
+
+# ---- it climbs ----------------------------------------------------------------------------------------------------
+
+
+@settings(max_examples=60)
+@given(own.models_and_tables(max_nodes=6), st.data())
+def test_every_trace_never_falls(pair, data):
+    model, table = pair
+    parameters = data.draw(own.parameters(model.tree, zeros=False))
+    prior = data.draw(st.sampled_from([None, 1.5, 3.0]))
+    held = data.draw(st.lists(st.sampled_from(model.tree.names), max_size=2, unique=True))
+    fit = em(
+        model.with_parameters(parameters),
+        table,
+        prior=prior,
+        basis=data.draw(st.sampled_from(["probability", "softmax"])),
+        held=held,
+        accelerate=data.draw(st.booleans()),
+        max_iterations=200,
+        tol=1e-12,
+    )
+    assert climbs(fit.trace)
+    for name in held:
+        assert np.array_equal(fit.model.table(name), Model(model.tree, model.variables, parameters).table(name))
+    np.testing.assert_allclose(row_sums(fit.model.tree, fit.model.parameters), 1.0, rtol=1e-9)
+    check = reference.evaluate(
+        model.tree, fit.model.parameters, Plan.of(model, table).evidence, table.weights
+    )
+    assert fit.log_likelihood == pytest.approx(check.log_likelihood, rel=1e-9, abs=1e-9)
+
+
+@settings(max_examples=40)
+@given(own.models_and_tables(max_nodes=6), st.sampled_from([None, 2.0]), st.sampled_from(["probability", "softmax"]))
+def test_one_step_equals_its_twin(pair, prior, basis):
+    model, table = pair
+    plan = Plan.of(model, table)
+    climb = Climb(plan, model.parameters[None], prior=prior, basis=basis, accelerate=False)
+    climb.advance(1, 0.0, Budget().start())
+    if len(climb.trace(0)) < 2:  # impossible data, or nothing to gain
+        return
+    counts = reference.evaluate(model.tree, model.parameters, plan.evidence, table.weights).vector
+    pseudo = pseudo_counts(model.tree, prior, basis)
+    total = counts if pseudo is None else counts + pseudo
+    sums = spread(model.tree, row_sums(model.tree, total))
+    expected = np.divide(total, sums, out=model.parameters.copy(), where=sums > 0)
+    np.testing.assert_allclose(climb.parameters(0), expected, rtol=1e-8, atol=1e-12)
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_accelerated_reaches_what_plain_em_reaches_in_fewer_passes(seed):
+    _, table = sampled(nested(), 1500, seed, missing=0.1)
+    start = started(nested(), table, seed)
+    plain = em(start, table, accelerate=False, tol=1e-9, max_iterations=50_000)
+    fast = em(start, table, tol=1e-9)
+    assert plain.converged and fast.converged and climbs(fast.trace)
+    assert fast.log_likelihood >= plain.log_likelihood - 1e-5
+    assert fast.evaluations < plain.evaluations
+
+
+def test_a_saddle_is_left():
+    """Two equal classes are a fixed point of EM; the accelerated run notices that it is no maximum."""
+    _, table = sampled(Tree.star(2, [2] * 6), 500, dominant=0.8)
+    tree = Tree.star(2, [2] * 6)
+    near = random_parameters(tree, np.random.default_rng(0))
+    tables = [near[tree.offsets[v] : tree.offsets[v + 1]].reshape(tree.rows[v], -1) for v in range(7)]
+    for t in tables[1:]:
+        t[1] = t[0] + 1e-7 * np.array([1, -1])
+    start = Model(tree, table.variables, near)
+    stuck = em(start, table, accelerate=False, tol=1e-3)
+    free = em(start, table, tol=1e-3)
+    one = fit_classes(table, 1, rng=np.random.default_rng(0))
+    assert stuck.converged and stuck.log_likelihood == pytest.approx(one.log_likelihood, abs=1e-2)
+    assert free.log_likelihood > stuck.log_likelihood + 3
+
+
+# ---- what must not change it ------------------------------------------------------------------------------------
+
+
+def test_weight_is_repetition_all_along_the_path():
+    _, table = sampled(nested(), 200)
+    times = np.random.default_rng(0).integers(1, 4, table.n_patterns)
+    weighted = Table.from_codes(table.codes, table.variables, times)
+    repeated = Table.from_codes(np.repeat(table.codes, times, axis=0), table.variables)
+    start = started(nested(), table)
+    a, b = em(start, weighted, tol=1e-8), em(start, repeated, tol=1e-8)
+    assert np.array_equal(a.trace, b.trace)
+    assert np.array_equal(a.model.parameters, b.model.parameters)
+
+
+def test_rooting_changes_no_step_of_em():
+    _, table = sampled(nested(), 300, missing=0.2)
+    start = started(nested(), table)
+    paths = [em(start.rerooted(z), table, accelerate=False, max_iterations=20, tol=0).trace for z in ("r", "z0", "z2")]
+    for other in paths[1:]:
+        np.testing.assert_allclose(other, paths[0], rtol=1e-11)
+
+
+def test_equal_trees_get_equal_starts():
+    tree = nested()
+    turned, where = tree.rerooted("z1")
+    a = random_starts(tree, 3, np.random.default_rng(5))
+    b = random_starts(turned, 3, np.random.default_rng(5))
+    _, table = sampled(tree, 100)
+    for p, q in zip(a, b, strict=True):
+        first, second = Model(tree, table.variables, p), Model(turned, table.variables, q)
+        assert first.rerooted("z1").parameters == pytest.approx(q, rel=1e-9)
+        assert Plan.of(first, table).log_likelihood(p) == pytest.approx(Plan.of(second, table).log_likelihood(q))
+
+
+@pytest.mark.parametrize("n_rows", [300, 40_000])
+def test_same_seed_same_answer_for_any_number_of_threads(n_rows):
+    tree = Tree.star(4, [3] * 11)
+    _, table = sampled(tree, n_rows)
+    start = started(tree, table)
+    fits = [
+        restart_em(start, table, rng=np.random.default_rng(3), n_starts=6, finalists=2, max_iterations=40, threads=t)
+        for t in (1, 2, 8)
+    ]
+    for other in fits[1:]:
+        assert np.array_equal(other.model.parameters, fits[0].model.parameters)
+        assert np.array_equal(other.trace, fits[0].trace)
+
+
+def test_slices_of_time_change_nothing(monkeypatch):
+    _, table = sampled(nested(), 800)
+    start = started(nested(), table)
+    whole = em(start, table)
+    monkeypatch.setattr("latentree.estimation.em._SLICE", 1e-9)
+    assert np.array_equal(em(start, table).trace, whole.trace)
+
+
+# ---- how it ends -------------------------------------------------------------------------------------------------
+
+
+def test_reasons_to_stop():
+    _, table = sampled(nested(), 500)
+    start = started(nested(), table)
+    assert em(start, table).reason is StopReason.CONVERGED
+    short = em(start, table, max_iterations=5)
+    assert short.reason is StopReason.ITERATIONS and len(short.trace) == 6
+    late = em(start, table, tol=0.0, budget=Budget(seconds=0.0))
+    assert late.reason is StopReason.TIME and len(late.trace) >= 1
+    assert "Allow more seconds" in str(late.reason)
+
+
+def test_impossible_data_say_so():
+    tree = Tree.star(2, [2, 2])
+    zero = np.array([0.5, 0.5, 1, 0, 1, 0, 0.5, 0.5, 0.5, 0.5])
+    table = Table.from_codes([[1, 0], [0, 0]])
+    fit = em(Model(tree, Table.from_codes([[1, 1]]).variables, zero), table)
+    assert fit.reason is StopReason.IMPOSSIBLE and fit.log_likelihood == -np.inf
+    assert "prior" in str(fit.reason)
+
+
+def test_ctrl_c_keeps_the_best_so_far():
+    tree = Tree.star(9, [3] * 14)
+    _, table = sampled(tree, 60_000)
+    threading.Timer(0.3, signal.raise_signal, [signal.SIGINT]).start()
+    fit = em(started(tree, table), table, accelerate=False, tol=0.0, max_iterations=10**9)
+    assert fit.reason is StopReason.INTERRUPTED
+    assert len(fit.trace) > 1 and climbs(fit.trace)
+    assert Plan.of(fit.model, table).log_likelihood(fit.model.parameters) == pytest.approx(fit.log_likelihood)
+
+
+def test_empty_states_and_unseen_values_keep_their_rows():
+    tree = Tree.star(2, [3, 2])
+    start = Model(tree, Table.from_codes([[2, 1]]).variables, np.array([1.0, 0.0, *[0.2, 0.3, 0.5] * 2, *[0.5, 0.5] * 2]))
+    table = Table.from_codes([[0, 1], [1, 1]], start.variables)
+    fit = em(start, table)
+    assert fit.model.table("z")[0].tolist() == [1.0, 0.0]
+    assert fit.model.table(1)[1].tolist() == [0.2, 0.3, 0.5]  # nobody is there: nothing learned
+    assert fit.model.table(1)[0, 2] == 0.0
+
+
+# ---- priors and held tables --------------------------------------------------------------------------------------
+
+
+def test_pseudo_counts_by_basis():
+    tree = Tree.star(2, [2, 3])
+    assert pseudo_counts(tree, None) is None
+    assert pseudo_counts(tree, 1.0) is None  # flat: maximum likelihood
+    assert set(pseudo_counts(tree, 1.0, "softmax")) == {1.0}
+    mixed = pseudo_counts(tree, {"x1": 3.0}, "probability")
+    assert mixed.tolist() == [0.0] * 2 + [2.0] * 4 + [0.0] * 6
+
+
+def test_map_of_a_single_class_is_known():
+    table = Table.from_codes([[0], [0], [0], [1]])
+    fit = fit_classes(table, 1, rng=np.random.default_rng(0), prior=2.0)
+    np.testing.assert_allclose(fit.model.table(1), [[4 / 6, 2 / 6]])
+    fit = fit_classes(table, 1, rng=np.random.default_rng(0), prior=2.0, basis="softmax")
+    np.testing.assert_allclose(fit.model.table(1), [[5 / 8, 3 / 8]])
+
+
+def test_known_components_leave_a_concave_problem():
+    """The proportion vector problem (W 2.8.1): with the components held every start ends in one place."""
+    truth, table = sampled(Tree.star(4, [2] * 5), 300, dominant=0.5)
+    leaves = [n for n in truth.tree.names if n != truth.tree.names[0]]
+    ends = []
+    for seed in range(5):
+        p = truth.parameters.copy()
+        p[:4] = np.random.default_rng(seed).dirichlet(np.ones(4))
+        fit = em(truth.with_parameters(p), table, held=leaves, tol=1e-12, max_iterations=100_000)
+        assert np.array_equal(fit.model.parameters[4:], truth.parameters[4:])
+        ends.append(fit.log_likelihood)
+    assert np.ptp(ends) < 1e-6
+
+
+def test_held_entries_keep_their_value_and_the_rest_share():
+    _, table = sampled(Tree.star(3, [2] * 5), 400)
+    start = started(Tree.star(3, [2] * 5), table)
+    mask = {"z": [[True, False, False]]}
+    for fit in (
+        em(start, table, held=mask),
+        restart_em(start, table, held=mask, rng=np.random.default_rng(0), n_starts=4),
+    ):
+        assert fit.model.table("z")[0, 0] == start.table("z")[0, 0]
+        assert fit.model.table("z").sum() == pytest.approx(1.0, abs=1e-12)
+        assert fit.model.table("z")[0, 1] != start.table("z")[0, 1]
+        assert climbs(fit.trace)
+
+
+# ---- restarts ----------------------------------------------------------------------------------------------------
+
+
+def test_restarts_find_the_best_of_many_runs():
+    _, table = sampled(Tree.star(4, [3] * 6), 400)
+    model = started(Tree.star(4, [3] * 6), table)
+    starts = random_starts(model.tree, 24, np.random.default_rng(9))
+    alone = [em(model.with_parameters(p), table).log_likelihood for p in starts]
+    everyone = restart_em(model, table, rng=np.random.default_rng(9), n_starts=24, finalists=24)
+    np.testing.assert_allclose(everyone.starts, np.sort(alone)[::-1], rtol=1e-12)
+    few = restart_em(model, table, rng=np.random.default_rng(9), n_starts=24, finalists=3)
+    assert len(few.starts) == 3 and few.evaluations < everyone.evaluations
+    assert few.log_likelihood == few.starts[0] <= everyone.starts[0] + 1e-9
+
+
+def test_the_halving_schedule_of_the_sources():
+    """1, 3, 7, 15, ... steps: 8 starts cost 8x2 + 4x2 + 2x4 passes before one is left (Chickering & Heckerman)."""
+    _, table = sampled(Tree.star(3, [2] * 6), 500)
+    model = started(Tree.star(3, [2] * 6), table)
+    fit = restart_em(
+        model, table, rng=np.random.default_rng(0), n_starts=8, accelerate=False, max_iterations=8, tol=0.0
+    )
+    assert fit.evaluations == 8 * 2 + 4 * 2 + 2 * 4 + 1 * 1
+    assert len(fit.trace) == 9
+
+
+# ---- local and partial -------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("nodes", [["r"], ["z1"], ["r", "z0"], ["z2", "r", "z1"]])
+def test_local_em_climbs_the_whole_likelihood(nodes):
+    _, table = sampled(nested(), 600, missing=0.15)
+    start = started(nested(), table)
+    before = Plan.of(start, table).log_likelihood(start.parameters)
+    fit = local_em(start, table, nodes, max_iterations=30)
+    assert climbs(fit.trace) and fit.trace[0] == pytest.approx(before, rel=1e-12)
+    assert fit.trace[-1] == pytest.approx(fit.log_likelihood, rel=1e-12)
+    assert fit.log_likelihood > before
+    moved = start.rerooted(nodes[0])
+    for v, name in enumerate(moved.tree.names):
+        near = name in nodes or moved.tree.names[moved.tree.parent[v]] in nodes
+        assert np.array_equal(fit.model.table(name), moved.table(v)) != near
+
+
+def test_local_em_equals_em_with_the_other_tables_held():
+    _, table = sampled(nested(), 400, missing=0.1)
+    start = started(nested(), table).rerooted("z1")
+    near = {"z1", "r", *(n for n in start.tree.names if n.startswith("x1"))}
+    held = [n for n in start.tree.names if n not in near]
+    a = local_em(start, table, ["z1"], max_iterations=15, tol=0.0)
+    b = em(start, table, held=held, accelerate=False, max_iterations=15, tol=0.0)
+    np.testing.assert_allclose(a.trace, b.trace, rtol=1e-12)
+    np.testing.assert_allclose(a.model.parameters, b.model.parameters, rtol=1e-8, atol=1e-12)
+
+
+def test_local_em_needs_a_connected_place():
+    _, table = sampled(nested(), 50)
+    with pytest.raises(ModelError, match="neighbouring nodes; 'z1' is not joined"):
+        local_em(started(nested(), table), table, ["z0", "z1"])
+
+
+@pytest.mark.parametrize("node", ["r", "z1"])
+def test_partial_em_moves_two_states_only(node):
+    tree = nested(n_states=4)
+    if node == "r":
+        tree = tree.with_cardinality("r", 3)
+    _, table = sampled(tree, 600)
+    start = started(tree, table)
+    fit = partial_em(start, table, node, [0, 2])
+    assert climbs(fit.trace) and fit.objective > fit.trace[0]
+    other = [s for s in range(int(tree.cardinality[tree.node(node)])) if s not in (0, 2)]
+    assert np.array_equal(fit.model.table(node)[:, other], start.table(node)[:, other])
+    assert not np.array_equal(fit.model.table(node), start.table(node))
+    for c in tree.children[tree.node(node)]:
+        assert np.array_equal(fit.model.table(c)[other], start.table(c)[other])
+        assert not np.array_equal(fit.model.table(c)[[0, 2]], start.table(c)[[0, 2]])
+
+
+# ---- what is refused ---------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"method": "magic"}, "'method' parameter of estimate must be one of 'accelerated', 'em'"),
+        ({"tol": -1}, "'tol' parameter of estimate must be a number of at least 0"),
+        ({"max_iterations": 0}, "'max_iterations' parameter"),
+        ({"threads": 0}, "'threads' parameter"),
+        ({"prior": 0.5}, "at least 1 in the probability basis"),
+        ({"prior": -1, "basis": "softmax"}, "at least 0 in the softmax basis"),
+        ({"basis": "log"}, "'probability' or 'softmax'"),
+        ({"method": "restarts", "rng": np.random.default_rng(0), "n_starts": 0}, "'n_starts' parameter"),
+        ({"method": "restarts", "rng": np.random.default_rng(0), "q": 1}, "'q' parameter"),
+    ],
+)
+def test_bad_arguments(options, message):
+    table = Table.from_codes([[0, 1], [1, 0]])
+    with pytest.raises(ParameterError, match=message):
+        estimate(started(Tree.star(2, [2, 2]), table), table, **options)
+
+
+def test_bad_masks_and_priors():
+    tree = Tree.star(2, [2, 3])
+    with pytest.raises(ModelError, match="no node 'y'"):
+        held_mask(tree, ["y"])
+    with pytest.raises(ModelError, match="must be 1 x 2"):
+        held_mask(tree, {"z": [True]})
+    with pytest.raises(ModelError, match="must fit a table of 2 x 3"):
+        pseudo_counts(tree, {"x2": [1.0, 2.0]})
+    table = Table.from_codes([[0, 1]])
+    with pytest.raises(ModelError, match="states 0 to 1"):
+        partial_em(started(Tree.star(2, [1, 2]), table), table, "z", [0, 5])
+
+
+def test_bad_number_of_classes():
+    with pytest.raises(ParameterError, match="'n_classes' parameter of fit_classes must be a whole number of at least 1"):
+        fit_classes(Table.from_codes([[0]]), 0, rng=np.random.default_rng(0))
