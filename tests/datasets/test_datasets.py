@@ -1,0 +1,162 @@
+"""Data sets and generators that come with the package."""
+
+from __future__ import annotations
+
+import doctest
+
+import numpy as np
+import pytest
+
+from latentree import datasets
+from latentree.engine.plan import Plan
+from latentree.errors import DataError, ParameterError
+from latentree.formats.frame import table_from
+from latentree.table import Table
+
+# Number of rows and columns in K table 6.12.
+THESIS = {
+    "abalone": (4177, 8),
+    "adult": (48842, 14),
+    "audiology": (226, 69),
+    "credit": (690, 15),
+    "heart": (303, 13),
+    "housing": (506, 13),
+    "image": (2310, 19),
+    "letter": (20000, 16),
+    "mushroom": (8124, 22),
+    "page": (5473, 10),
+    "pen": (10992, 16),
+    "pima": (768, 8),
+    "satimage": (6435, 36),
+    "shuttle": (58000, 9),
+    "spambase": (4601, 57),
+    "thyroid": (7200, 21),
+    "vehicle": (846, 18),
+    "voting": (435, 16),
+    "wisconsin": (699, 9),
+    "yeast": (1484, 8),
+}
+
+
+@pytest.mark.parametrize("name", datasets.names())
+def test_every_shipped_set_is_as_described(name):
+    table = datasets.load(name)
+    about = datasets.describe(name)
+    assert (table.n, table.n_variables) == (about.rows, about.columns)
+    assert about.shipped
+    assert all((about.title, about.source, about.licence, about.citation, about.changes))
+    assert about.licence in str(about)
+    assert about.citation in str(about)
+
+
+@pytest.mark.parametrize("name", THESIS)
+def test_sizes_of_the_thesis(name):
+    assert (datasets.describe(name).rows, datasets.describe(name).columns) == THESIS[name]
+
+
+def test_voting_has_missing_cells():
+    table = datasets.load("voting")
+    assert set(table.cardinalities.tolist()) == {2}
+    assert table.weights[(table.codes == -1).any(axis=1)].sum() == 203  # only 232 of 435 answered everything
+
+
+def test_counts_are_weights():
+    table = datasets.load("hiv_test")
+    assert table.names == ("V1", "V2", "V3", "V4")
+    assert table.weights.max() == 170
+    assert datasets.load("house_building").n_patterns == 16
+
+
+def test_icu_has_fourteen_binary_columns():
+    table = datasets.load("icu")
+    assert " ".join(table.names) == "gender ser can crn inf cpr pre type fra po2 ph pco bic cre"
+    assert set(table.cardinalities.tolist()) == {2}
+
+
+@pytest.mark.parametrize("backend", ["pandas", "polars", "pyarrow"])
+def test_frames_have_all_columns(backend):
+    frame = datasets.load_frame("icu", backend=backend)
+    assert frame.shape == (200, 21)
+    same = table_from(frame, columns=datasets.describe("icu").use)
+    assert same.variables == datasets.load("icu").variables
+
+
+def test_frames_with_missing_cells():
+    same = table_from(datasets.load_frame("voting"))
+    assert same.variables == datasets.load("voting").variables
+    assert np.array_equal(same.codes, datasets.load("voting").codes)
+
+
+def test_unknown_names():
+    with pytest.raises(DataError, match=r"There is no data set 'mushrooms'. Did you mean 'mushroom'"):
+        datasets.load("mushrooms")
+    with pytest.raises(DataError, match=r"There are .*voting"):
+        datasets.describe("qqqq")
+
+
+def test_sets_that_are_not_shipped(tmp_path, monkeypatch):
+    monkeypatch.delenv("LATENTREE_DATA", raising=False)
+    with pytest.raises(DataError, match=r"'coil42' is not part of the package .*coil/coil42.csv.gz.*data_dir="):
+        datasets.load("coil42")
+    with pytest.raises(DataError, match=r"'coil42' should be in .*, which is not there"):
+        datasets.load("coil42", data_dir=tmp_path)
+    (tmp_path / "scale").mkdir()
+    (tmp_path / "scale" / "nltcs.test.csv.gz").write_text("0,1\n1,0\n")
+    assert datasets.load("nltcs_test", data_dir=tmp_path).names == ("x1", "x2")
+    monkeypatch.setenv("LATENTREE_DATA", str(tmp_path))
+    assert datasets.load("nltcs_test").n == 2
+    assert not datasets.describe("coil42").shipped
+
+
+def test_names():
+    assert set(THESIS) <= set(datasets.names())
+    assert "coil42" in datasets.names(shipped=False)
+    assert not set(datasets.names()) & set(datasets.names(shipped=False))
+
+
+@pytest.mark.parametrize(
+    ("name", "n_leaves", "cardinalities"),
+    [("d7", 7, [3, 3, 3]), ("d12", 12, [2, 2, 2, 3, 3, 3, 3]), ("d18", 18, [2, 2, 2, 2, 3, 3, 3, 3, 3, 3])],
+)
+def test_generators(name, n_leaves, cardinalities):
+    model = datasets.generator(name)
+    assert model.tree.n_variables == n_leaves
+    assert sorted(model.tree.cardinality[model.tree.latent].tolist()) == cardinalities
+    assert [v.name for v in model.variables] == [f"X{i + 1}" for i in range(n_leaves)]
+    for node in range(model.tree.n_nodes):  # one entry of every row is above 0.6 (C 4, Z 5.1), but for the root's
+        assert node == 0 or (model.table(node).max(axis=1) > 0.6).all()
+
+
+def test_generators_log_likelihood():
+    # Ten rows of the test set of D7 and their log-likelihood, summed by hand over the three latent variables.
+    model = datasets.generator("d7")
+    rows = np.array([[0, 1, 2, 2, 1, 1, 1], [1, 2, 2, 1, 2, 2, 0], [2, 0, 1, 0, 0, 0, 2]])
+    root, left, right = (model.table(name) for name in ("Z1", "Z2", "Z3"))
+    leaf = [model.table(f"X{i + 1}") for i in range(7)]
+    total = 0.0
+    for r in rows:
+        below_left = left @ (leaf[0][:, r[0]] * leaf[1][:, r[1]] * leaf[2][:, r[2]])
+        below_right = right @ (leaf[4][:, r[4]] * leaf[5][:, r[5]] * leaf[6][:, r[6]])
+        total += np.log(root[0] @ (leaf[3][:, r[3]] * below_left * below_right))
+    table = Table.from_codes(rows, model.variables)
+    assert Plan.of(model, table).log_likelihood(model.parameters) == pytest.approx(total, abs=1e-12)
+
+
+def test_samples():
+    table = datasets.sample_from("d7", 500, seed=1)
+    assert table.n == 500
+    assert table.variables == datasets.generator("d7").variables
+    again = datasets.sample_from("d7", 500, seed=1)
+    assert np.array_equal(table.codes, again.codes)
+    assert not np.array_equal(table.inverse, datasets.sample_from("d7", 500, seed=2).inverse)
+
+
+def test_unknown_generators():
+    with pytest.raises(ParameterError, match="'name' parameter of generator must be 'd7' or 'd12' or 'd18'"):
+        datasets.generator("d8")
+
+
+def test_examples():
+    result = doctest.testmod(datasets)
+    assert result.failed == 0
+    assert result.attempted > 0

@@ -1,0 +1,291 @@
+"""CSV and TSV files: cells, types, delimiters, encodings, and files that are broken."""
+
+from __future__ import annotations
+
+import gzip
+import os
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from latentree.errors import DataError, FileFormatError, LatentreeWarning, ParameterError
+from latentree.formats import read_frame, read_table
+from latentree.formats.csv import read_csv, write_csv
+from latentree.formats.frame import table_from, values_of
+from latentree.table import Table
+
+
+@pytest.fixture
+def file(tmp_path):
+    def write(content, name="some.csv"):
+        path = tmp_path / name
+        path.write_bytes(content if isinstance(content, bytes) else content.encode())
+        return path
+
+    return write
+
+
+def cells(path, **options):
+    return values_of(read_table(path, **options))
+
+
+def test_types(file):
+    path = file("n,r,t,z,b\n1,1.0,a,007,True\n2,3.0,1,008,False\n")
+    assert [v.states for v in read_table(path).variables] == [
+        (1, 2),
+        (1, 3),
+        ("1", "a"),
+        ("007", "008"),
+        ("False", "True"),
+    ]
+
+
+@pytest.mark.parametrize("text", ["0.5", "-1e3", "+.25", "1.", "1E-2"])
+def test_numbers(file, text):
+    variable = read_table(file(f"x,y\n{text},1\n7.25,2\n"), bins={"x": 2}).variables[0]
+    assert variable.edges is not None
+
+
+@pytest.mark.parametrize("text", ["0x10", "1_000", "00.5", "1e", "one", "١"])
+def test_texts(file, text):
+    assert isinstance(read_table(file(f"x,y\n{text},1\n7,2\n")).variables[0].states[0], str)
+
+
+def test_spellings_of_one_number_are_one_state(file):
+    assert read_table(file("x,y\n1,1\n+1,2\n1.0,1\n2,2\n")).variables[0].states == (1, 2)
+
+
+def test_continuous_and_infinite_columns(file):
+    with pytest.raises(DataError, match=r"Column 'x' is continuous \(row 1: 2.5\)"):
+        read_table(file("x\n1\n2.5\n"))
+    with pytest.raises(DataError, match="Column 'x', row 1: the value is infinite"):
+        read_table(file("x\n1\n-inf\n"))
+
+
+def test_quotes(file):
+    path = file('name,says\n"Smith, J.","he said ""no"""\nJones,"two\nlines"\n')
+    assert cells(path) == {"name": ["Smith, J.", "Jones"], "says": ['he said "no"', "two\nlines"]}
+
+
+def test_blanks_do_not_count(file):
+    assert cells(file('a , b\n yes , "x, y"\nno,  z \n')) == {"a": ["yes", "no"], "b": ["x, y", "z"]}
+
+
+def test_blank_lines_are_passed_over(file):
+    assert cells(file("\na,b\n\n1,2\n   \n2,1\n\n\n")) == {"a": [1, 2], "b": [2, 1]}
+
+
+def test_one_column(file):
+    assert cells(file('a\nx\n""\ny\n\n')) == {"a": ["x", None, "y"]}
+
+
+def test_missing_cells(file):
+    table = read_table(file("a,b\n1,?\n,2\nNA,3\n2,2\n"))
+    assert values_of(table) == {"a": [1, None, None, 2], "b": [None, 2, 3, 2]}
+
+
+@pytest.mark.parametrize("delimiter", [",", ";", "\t"])
+def test_delimiter_is_found(file, delimiter):
+    path = file("\n".join(delimiter.join(row) for row in (["a", "b"], ["1", "2"], ["2", "1"])))
+    assert cells(path) == {"a": [1, 2], "b": [2, 1]}
+
+
+def test_decimal_commas_do_not_confuse(file):
+    assert list(read_frame(file("a;b\n1,5;x\n2,5;y\n")).columns) == ["a", "b"]
+
+
+def test_delimiter_given(file):
+    assert cells(file("a|b\n1|2\n2|1\n"), delimiter="|") == {"a": [1, 2], "b": [2, 1]}
+    with pytest.raises(ParameterError, match="'delimiter' parameter of read_table must be one character"):
+        read_table(file("a||b\n1||2\n"), delimiter="||")
+
+
+def test_tsv_keeps_commas(file):
+    assert cells(file("a\tb\n1,2\tx\n2,3\ty\n", "some.tsv"))["a"] == ["1,2", "2,3"]
+
+
+def test_without_header(file):
+    assert cells(file("1,2\n2,1\n"), header=False) == {"x1": [1, 2], "x2": [2, 1]}
+
+
+def test_empty_names_are_numbered(file):
+    assert list(read_frame(file(",a\n1,2\n2,1\n")).columns) == ["x1", "a"]
+
+
+@pytest.mark.parametrize("ends", ["\n", "\r\n", "\r"])
+def test_line_ends(file, ends):
+    assert cells(file(ends.join(["a,b", "1,2", "2,1", ""]))) == {"a": [1, 2], "b": [2, 1]}
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16"])
+def test_encodings_that_are_found(file, encoding):
+    assert cells(file("größe,b\nklein,1\ngroß,2\n".encode(encoding)))["größe"] == ["klein", "groß"]
+
+
+def test_other_encodings(file):
+    path = file("a,b\nx,1\ngroß,2\n".encode("cp1252"))
+    with pytest.raises(FileFormatError, match=r"line 3: byte 11 \(0xdf\) is not utf-8 text.*encoding='cp1252'"):
+        read_table(path)
+    assert cells(path, encoding="cp1252")["a"] == ["x", "groß"]
+    with pytest.raises(ParameterError, match="'encoding'"):
+        read_table(path, encoding="klingon")
+
+
+def test_gzip(file):
+    content = b"a,b\n1,2\n2,1\n"
+    assert cells(file(gzip.compress(content), "some.csv.gz")) == {"a": [1, 2], "b": [2, 1]}
+    with pytest.raises(FileFormatError, match="is damaged"):
+        read_table(file(gzip.compress(content)[:-6], "cut.csv.gz"))
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("a,b\n1,2\n\n1,2,3\n", "line 4: 3 cells where the first row has 2"),
+        ("a,b\n1,2\n1\n", "line 3: 1 cells where the first row has 2"),
+        ('a,b\n"x\ny",1\nz\n', "line 4: 1 cells"),
+        ('a,b\n1,"x"y\n2,z\n', "line 2: the quotes do not match"),
+        ('a,b\n1,x\n2,"y\n3,z\n', "line 3: the quotes do not match"),
+        ("a,b\n1,\0\n", "line 2: a zero character"),
+    ],
+)
+def test_broken_files(file, content, message):
+    with pytest.raises(FileFormatError, match=message):
+        read_table(file(content))
+
+
+def test_ragged_row_far_down(file):
+    lines = ["a,b", *["1,2"] * 50_000, "1,2,3", *["1,2"] * 10]
+    with pytest.raises(FileFormatError, match="line 50002: 3 cells"):
+        read_table(file("\n".join(lines)))
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("", "is empty"),
+        ("\n \n", "is empty"),
+        ("a,b\n", "no rows"),
+        ("a,a\n1,2\n", "two columns are called 'a'.*header=False"),
+        ("0,0\n1,0\n", "header=False"),
+    ],
+)
+def test_files_without_usable_data(file, content, message):
+    with pytest.raises(DataError, match=message):
+        read_table(file(content))
+
+
+def test_options_go_through(file):
+    table = read_table(file("id,a,n\n1,x,3\n2,y,0\n3,z,2\n"), drop="id", weights="n")
+    assert table.names == ("a",)
+    assert table.n == 5
+    assert table.variables[0].states == ("x", "z")
+    assert table.inverse.tolist() == [0, -1, 1]
+
+
+def test_weights_must_be_numbers(file):
+    with pytest.raises(DataError, match=r"The weights in column 'n' must be numbers. Got '' in row 1"):
+        read_table(file("a,n\nx,3\ny,\n"), weights="n")
+
+
+def test_types_come_from_rows_that_count(file):
+    assert read_table(file("a,n\n1,1\n2,1\nx,0\n"), weights="n").variables[0].states == (1, 2)
+
+
+def test_given_variables_say_what_cells_mean(file):
+    old = read_table(file("a,b,c\n1,1,0.5\nx,2,1.5\n"), bins=2)
+    assert old.variables[0].states == ("1", "x")
+    new = read_table(file("a,b,c\n1,2.0,9\n1,1,0\n"), variables=old.variables)
+    assert values_of(new) == {"a": ["1", "1"], "b": [2, 1], "c": ["> 1", "<= 1"]}
+    with pytest.raises(DataError, match="Column 'b', row 1: the value 'x' is no known state"):
+        read_table(file("a,b,c\n1,2,9\n1,x,0\n"), variables=old.variables)
+
+
+def test_truth_values_of_given_variables(file):
+    old = table_from({"a": [True, False]})
+    assert cells(file("a\nTrue\nfalse\n"), variables=old.variables) == {"a": [True, False]}
+
+
+def test_table_read(file):
+    assert Table.read(file("a,b\n1,2\n2,1\n")).names == ("a", "b")
+
+
+def test_suffixes(file):
+    assert read_table(file("a,b\n1,2\n2,1\n", "some.txt")).names == ("a", "b")
+    assert read_table(file("a,b\n1,2\n2,1\n", "some.data"), format="csv").names == ("a", "b")
+    with pytest.raises(ParameterError, match=r"some.data', whose suffix is not \.csv"):
+        read_table(file("a", "some.data"))
+    with pytest.raises(ParameterError, match="'format' parameter of read_table must be 'csv' or 'tsv'"):
+        read_table(file("a"), format="excel")
+    with pytest.raises(ParameterError, match="'delimiter' parameter of read_table must be None"):
+        read_table(file("a", "some.arff"), delimiter=",")
+    with pytest.raises(FileNotFoundError, match="nowhere"):
+        read_table("nowhere.csv")
+
+
+def test_frame_gives_the_cells_back(file):
+    frame = read_frame(file("a,b\n 01,x\n,y\n"))
+    assert frame.values() == {"a": ["01", ""], "b": ["x", "y"]}
+
+
+# ---- writing -----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["out.csv", "out.csv.gz"])
+def test_frames_are_written_back(file, tmp_path, name):
+    frame = read_frame(file('a,b\n01,"x, y"\n,"say ""z"""\n'))
+    write_csv({**frame.values(), "class": [0, 1]}, tmp_path / name)
+    assert read_csv(tmp_path / name).values() == {"a": ["01", ""], "b": ["x, y", 'say "z"'], "class": ["0", "1"]}
+
+
+def test_frame_is_written(file, tmp_path):
+    write_csv(read_frame(file("a;b\n1;2\n")), tmp_path / "out.csv", delimiter=";")
+    assert (tmp_path / "out.csv").read_text() == "a;b\n1;2\n"
+
+
+@pytest.mark.filterwarnings("ignore::latentree.errors.LatentreeWarning")
+@settings(deadline=None, max_examples=30)
+@given(st.lists(st.tuples(st.sampled_from(["a", 'b"c', "d, e", None]), st.integers(1, 3)), min_size=1, max_size=12))
+def test_tables_come_back(tmp_path_factory, rows):
+    if all(text is None for text, _ in rows):
+        return
+    table = table_from({"t": [t for t, _ in rows], "n": [n for _, n in rows]}, weights=[0.5] * len(rows))
+    path = tmp_path_factory.mktemp("csv") / "out.csv"
+    write_csv(table, path)
+    back = read_table(path, weights="weight")
+    assert back.variables == table.variables
+    assert np.array_equal(back.codes, table.codes)
+    assert np.array_equal(back.weights, table.weights)
+
+
+def test_weights_need_a_name_of_their_own(tmp_path):
+    with pytest.raises(ParameterError, match="'weights' parameter of write_csv must be a name that no column has"):
+        write_csv(table_from({"weight": [1, 2]}), tmp_path / "out.csv")
+    write_csv(table_from({"weight": [1, 2]}), tmp_path / "out.csv", weights="n")
+
+
+def test_columns_of_different_length_are_not_written(tmp_path):
+    with pytest.raises(DataError, match="lengths"):
+        write_csv({"a": [1], "b": [1, 2]}, tmp_path / "out.csv")
+    assert os.listdir(tmp_path) == []
+
+
+def test_a_failed_write_leaves_the_old_file(tmp_path, monkeypatch):
+    path = tmp_path / "out.csv"
+    path.write_text("old")
+
+    def fail(*_):
+        raise OSError("no space left")
+
+    monkeypatch.setattr(os, "replace", fail)
+    with pytest.raises(OSError, match="no space left"):
+        write_csv({"a": [1]}, path)
+    assert path.read_text() == "old"
+    assert os.listdir(tmp_path) == ["out.csv"]
+
+
+def test_constant_column_warns(file):
+    with pytest.warns(LatentreeWarning, match="Column 'a'"):
+        read_table(file("a\n1\n1\n"))

@@ -1,0 +1,211 @@
+"""Models: their rules, making, and root walking."""
+
+from __future__ import annotations
+
+import numpy as np
+import oracle
+import pytest
+import strategies as own
+from hypothesis import given
+from hypothesis import strategies as st
+
+from latentree.errors import LatentreeError, ModelError
+from latentree.model import Counts, Model, normalised, row_starts, row_sums, spread
+from latentree.tree import Tree
+from latentree.variables import Variable, numbered
+
+
+def star(**more) -> Model:
+    tables = {"z": [0.25, 0.75], "x1": [[0.5, 0.5], [0.0, 1.0]], "x2": [[0.2, 0.3, 0.5], [1.0, 0.0, 0.0]]}
+    return Model.from_tables(Tree.star(2, [2, 3]), numbered([2, 3]), tables, **more)
+
+
+# ---- rules ---------------------------------------------------------------------------------------------------
+
+
+@given(own.models())
+def test_tables_are_rows_of_distributions(model):
+    tree = model.tree
+    for v in range(tree.n_nodes):
+        table = model.table(v)
+        assert table.shape == (tree.rows[v], tree.cardinality[v])
+        np.testing.assert_allclose(table.sum(axis=1), 1.0)
+    flat = np.concatenate([model.table(v).ravel() for v in range(tree.n_nodes)])
+    np.testing.assert_array_equal(flat, model.parameters)
+    with pytest.raises(ValueError, match="read-only"):
+        model.parameters[0] = 0.5
+
+
+@given(own.models())
+def test_nodes_take_the_names_of_the_variables(model):
+    assert [model.tree.names[v] for v in model.tree.manifest] == [v.name for v in model.variables]
+    for variable in model.variables:
+        assert model.variable(variable.name) is variable
+        assert model.states(variable.name) == variable.states
+    for z in model.tree.latent:
+        assert model.states(int(z)) == tuple(range(model.tree.cardinality[z]))
+
+
+@given(own.models())
+def test_marginals_are_the_enumerated_ones(model):
+    joint = oracle.joint(model.tree, model.parameters)
+    for v, p in enumerate(model.marginals()):
+        np.testing.assert_allclose(p, oracle.marginal(model.tree, joint, [v]), atol=1e-12)
+
+
+def test_a_latent_gives_way_to_a_variable_of_its_name():
+    variables = [Variable("z", (0, 1)), Variable("z_", (0, 1))]
+    model = Model.random(Tree.star(2, [2, 2]), variables, np.random.default_rng(0))
+    assert model.tree.names == ("z__", "z", "z_")
+
+
+def test_variables_may_swap_the_names_of_nodes():
+    tree = Tree.star(2, [2, 3])
+    model = Model.random(tree, [Variable("x2", (0, 1)), Variable("x1", (0, 1, 2))], np.random.default_rng(0))
+    assert model.tree.names == ("z", "x2", "x1")
+    assert model.table("x1").shape == (2, 3)
+
+
+@pytest.mark.parametrize(
+    ("variables", "says"),
+    [
+        (numbered([2]), "2 manifest nodes but 1 variables"),
+        (numbered([2, 3, 2]), "2 manifest nodes but 3 variables"),
+        (numbered([3, 2]), "'x1' has 3 states but its node has 2"),
+        ((Variable("a", (0, 1)), Variable("a", (0, 1, 2))), "different"),
+    ],
+)
+def test_variables_that_do_not_fit_the_tree_are_refused(variables, says):
+    tree = Tree.star(2, [2, 3])
+    with pytest.raises(LatentreeError, match=says):
+        Model(tree, variables, star().parameters)
+
+
+@pytest.mark.parametrize(
+    ("at", "value", "says"),
+    [
+        (0, np.nan, "finite"),
+        (0, np.inf, "finite"),
+        (0, -0.25, "not below 0"),
+        (0, 0.26, "'z' sums to 1.01, not 1"),
+        (5, 0.9, "'x1' sums to 0.9, not 1"),
+        (11, 0.5, "'x2' sums to 1.5, not 1"),
+    ],
+)
+def test_probabilities_that_are_none_are_refused(at, value, says):
+    p = star().parameters.copy()
+    p[at] = value
+    with pytest.raises(ModelError, match=says):
+        star().with_parameters(p)
+
+
+def test_tables_that_do_not_fit_are_refused():
+    tree, variables = Tree.star(2, [2]), numbered([2])
+    with pytest.raises(ModelError, match="needs 6 probabilities"):
+        Model(tree, variables, np.ones(5) / 5)
+    with pytest.raises(ModelError, match="no table for node 'x1'"):
+        Model.from_tables(tree, variables, {"z": [1, 0]})
+    with pytest.raises(ModelError, match="'x1' must be 2 x 2"):
+        Model.from_tables(tree, variables, {"z": [1, 0], "x1": [1, 0]})
+    with pytest.raises(ModelError, match="no manifest variable 'y'"):
+        star().variable("y")
+
+
+def test_equality_is_of_everything_but_the_provenance():
+    assert star() == star(provenance={"seed": 1})
+    assert star() != star().with_parameters(normalised(star().tree, star().parameters + 0.1))
+    assert star() != star().rerooted("x1")
+    assert star() != "a model"
+    other = [Variable("x1", (False, True)), star().variables[1]]  # equal as numbers, other states
+    assert star() != Model(star().tree, other, star().parameters)
+
+
+def test_provenance_cannot_be_written():
+    model = star(provenance={"seed": 1})
+    with pytest.raises(TypeError):
+        model.provenance["seed"] = 2
+
+
+def test_counts_add_up_and_only_of_one_structure():
+    a, b = Counts(np.ones(3), -1.0, 2.0), Counts(np.ones(3) * 2, -3.0, 1.0)
+    both = a + b
+    assert both.vector.tolist() == [3, 3, 3] and both.log_likelihood == -4 and both.weight == 3
+    with pytest.raises(ModelError, match="different structures"):
+        a + Counts(np.ones(2), 0.0, 0.0)
+
+
+@given(own.trees())
+def test_rows_in_the_flat_vector(tree):
+    widths = np.repeat(tree.cardinality, tree.rows)
+    assert np.diff([*row_starts(tree), tree.size]).tolist() == widths.tolist()
+    assert row_sums(tree, np.ones(tree.size)).tolist() == widths.tolist()
+    assert spread(tree, widths.astype(float)).tolist() == np.repeat(widths, widths).tolist()
+
+
+# ---- random models -------------------------------------------------------------------------------------------
+
+
+@given(own.trees(), st.integers(0, 2**32 - 1), st.none() | st.sampled_from([0.0, 0.6, 0.95]))
+def test_random_models_follow_the_seed_and_have_dominant_states(tree, seed, dominant):
+    variables = numbered(tree.cardinality[tree.manifest])
+    model = Model.random(tree, variables, np.random.default_rng(seed), dominant)
+    assert model == Model.random(tree, variables, np.random.default_rng(seed), dominant)
+    np.testing.assert_allclose(row_sums(tree, model.parameters), 1.0)
+    if dominant is not None:
+        assert (np.maximum.reduceat(model.parameters, row_starts(tree)) > dominant).all()
+
+
+def test_other_seeds_give_other_models():
+    tree = Tree.star(2, [2, 2])
+    a, b = (Model.random(tree, numbered([2, 2]), np.random.default_rng(seed)) for seed in (0, 1))
+    assert a != b
+
+
+def test_random_rows_are_uniform_on_the_simplex():
+    tree = Tree([-1], [3], [0])
+    rng = np.random.default_rng(0)
+    first = np.array([Model.random(tree, numbered([3]), rng).parameters[0] for _ in range(4000)])
+    # Beta(1, 2): P(first < t) = 1 - (1 - t)^2
+    for t in (0.1, 0.3, 0.5, 0.8):
+        assert abs((first < t).mean() - (1 - (1 - t) ** 2)) < 0.04
+
+
+@pytest.mark.parametrize("dominant", [-0.1, 1.0, np.nan])
+def test_a_dominant_share_that_is_none_is_refused(dominant):
+    with pytest.raises(LatentreeError, match="dominant"):
+        Model.random(Tree.star(2, [2]), numbered([2]), np.random.default_rng(0), dominant)
+
+
+# ---- root walking --------------------------------------------------------------------------------------------
+
+
+@given(own.models(), st.data())
+def test_root_walking_changes_no_probability_of_any_pattern(model, data):
+    v = data.draw(st.integers(0, model.tree.n_nodes - 1))
+    other = model.rerooted(model.tree.names[v])
+    assert other.tree.names[0] == model.tree.names[v] and other.tree == model.tree
+    np.testing.assert_allclose(
+        oracle.pattern_probabilities(other), oracle.pattern_probabilities(model), rtol=1e-9, atol=1e-13
+    )
+    mine, theirs = model.marginals(), other.marginals()
+    for u, name in enumerate(model.tree.names):
+        np.testing.assert_allclose(theirs[other.tree.node(name)], mine[u], atol=1e-12)
+
+
+@given(own.models(extreme=True), st.data())
+def test_root_walking_survives_extreme_probabilities(model, data):
+    v = data.draw(st.integers(0, model.tree.n_nodes - 1))
+    other = model.rerooted(v)
+    np.testing.assert_allclose(row_sums(other.tree, other.parameters), 1.0, atol=1e-9)
+    np.testing.assert_allclose(
+        oracle.pattern_probabilities(other), oracle.pattern_probabilities(model), rtol=1e-6, atol=1e-13
+    )
+
+
+def test_a_state_that_never_occurs_gets_the_old_root_s_distribution():
+    tables = {"z": [0.25, 0.75], "x1": [[1.0, 0.0], [1.0, 0.0]]}
+    model = Model.from_tables(Tree.star(2, [2]), numbered([2]), tables, provenance={"method": "by hand"})
+    other = model.rerooted("x1")
+    np.testing.assert_allclose(other.table("x1"), [[1.0, 0.0]])
+    np.testing.assert_allclose(other.table("z"), [[0.25, 0.75], [0.25, 0.75]])
+    assert other.provenance == {"method": "by hand"}
