@@ -136,19 +136,29 @@ inline Vec<W> coefficient(const double* row, Index k) {
 Workspace make_workspace(const Plan& plan, int lanes) {
   Workspace work;
   work.lanes = lanes;
+  std::vector<bool> feeds_edge(plan.slots.size(), false);
+  for (const Op& op : plan.ops)
+    if (op.kind == Kind::edge) feeds_edge[op.in[0]] = true;
   auto room = [&](std::size_t n) {
     work.buffers.push_back(zeros(n));
     return work.buffers.back().get();
   };
-  for (const Slot& slot : plan.slots) {
+  for (std::size_t s = 0; s < plan.slots.size(); ++s) {
+    const Slot& slot = plan.slots[s];
     Workspace::Table t;
-    t.stride = stride_for(slot.states, lanes);
-    t.value = room(t.stride * slot.rows);
-    t.mass = room(t.stride * slot.rows);
+    if (lanes > 1 && slot.constant && feeds_edge[s]) {  // the same in every lane: kept once
+      t.stride = slot.states;
+      t.value = room(t.stride * slot.rows);
+      std::copy(slot.value.begin(), slot.value.end(), t.value);
+    } else {
+      t.stride = stride_for(slot.states, lanes);
+      t.value = room(t.stride * slot.rows);
+      t.mass = room(t.stride * slot.rows);
+    }
     if (slot.scaled) t.scale = room(std::size_t(2) * lanes * slot.rows);
     if (slot.constant) {
       for (Index u = 0; u < slot.rows; ++u) {
-        for (Index k = 0; k < slot.states; ++k)
+        for (Index k = 0; t.mass && k < slot.states; ++k)
           for (int b = 0; b < lanes; ++b)
             t.value[u * t.stride + std::size_t(k) * lanes + b] = slot.value[std::size_t(u) * slot.states + k];
         if (slot.scaled)
@@ -399,6 +409,8 @@ struct Edge {
   double* counts;   // [out][in stride]
   Index in_states, out_states;
   std::size_t in_stride, out_stride;
+  std::size_t in_row;   // doubles from one incoming row to the next: fewer than in_stride if they are the same in every lane
+  bool once;            // they are
 };
 
 Edge edge_view(const Pass& pass, std::size_t at) {
@@ -406,7 +418,9 @@ Edge edge_view(const Pass& pass, std::size_t at) {
   Edge e;
   e.in_states = pass.plan.slots[op.in[0]].states;
   e.out_states = pass.plan.slots[op.out].states;
-  e.in_stride = pass.work.tables[op.in[0]].stride;
+  e.in_stride = stride_for(e.in_states, pass.work.lanes);
+  e.in_row = pass.work.tables[op.in[0]].stride;
+  e.once = pass.work.tables[op.in[0]].mass == nullptr;
   e.out_stride = pass.work.tables[op.out].stride;
   e.to_out = pass.work.edges[at];
   e.to_in = e.to_out + e.in_states * e.out_stride;
@@ -422,6 +436,32 @@ double edge_entry(const Pass& pass, const Op& op, int lane, Index in, Index out)
   return plan.parent[op.node] == 0 ? value * pass.parameters[lane][in] : value;  // the root's table comes first
 }
 
+template <int W, int NV, bool InLanes>
+void carry_over(const Edge& edge, const double* in, double* out, Index rows) {
+  const Edge e = edge;
+  const int nv = NV ? NV : static_cast<int>(e.out_stride / W);
+  for (Index u = 0; u < rows; ++u) {
+    const double* l = in + u * e.in_row;
+    double* m = out + u * e.out_stride;
+    if constexpr (NV > 0) {
+      Vec<W> sum[NV];
+      for (int j = 0; j < NV; ++j) sum[j] = coefficient<W, InLanes>(l, 0) * load<W>(e.to_out + j * W);
+      for (Index i = 1; i < e.in_states; ++i) {
+        const Vec<W> c = coefficient<W, InLanes>(l, i);
+        for (int j = 0; j < NV; ++j) sum[j] = fma(c, load<W>(e.to_out + i * e.out_stride + j * W), sum[j]);
+      }
+      for (int j = 0; j < NV; ++j) store<W>(m + j * W, sum[j]);
+    } else {
+      for (int j = 0; j < nv; ++j) {
+        Vec<W> sum = coefficient<W, InLanes>(l, 0) * load<W>(e.to_out + j * W);
+        for (Index i = 1; i < e.in_states; ++i)
+          sum = fma(coefficient<W, InLanes>(l, i), load<W>(e.to_out + i * e.out_stride + j * W), sum);
+        store<W>(m + j * W, sum);
+      }
+    }
+  }
+}
+
 void edge_up(const Pass& pass, std::size_t at) {
   const Op& op = pass.plan.ops[at];
   const Edge e = edge_view(pass, at);
@@ -435,27 +475,8 @@ void edge_up(const Pass& pass, std::size_t at) {
   double* out = pass.work.tables[op.out].value;
   const Index rows = pass.plan.slots[op.out].rows;
   dispatch(e.out_states, lanes, [&]<int W, int NV, bool Batch>() {
-    const int nv = NV ? NV : static_cast<int>(e.out_stride / W);
-    for (Index u = 0; u < rows; ++u) {
-      const double* l = in + u * e.in_stride;
-      double* m = out + u * e.out_stride;
-      if constexpr (NV > 0) {
-        Vec<W> sum[NV];
-        for (int j = 0; j < NV; ++j) sum[j] = coefficient<W, Batch>(l, 0) * load<W>(e.to_out + j * W);
-        for (Index i = 1; i < e.in_states; ++i) {
-          const Vec<W> c = coefficient<W, Batch>(l, i);
-          for (int j = 0; j < NV; ++j) sum[j] = fma(c, load<W>(e.to_out + i * e.out_stride + j * W), sum[j]);
-        }
-        for (int j = 0; j < NV; ++j) store<W>(m + j * W, sum[j]);
-      } else {
-        for (int j = 0; j < nv; ++j) {
-          Vec<W> sum = coefficient<W, Batch>(l, 0) * load<W>(e.to_out + j * W);
-          for (Index i = 1; i < e.in_states; ++i)
-            sum = fma(coefficient<W, Batch>(l, i), load<W>(e.to_out + i * e.out_stride + j * W), sum);
-          store<W>(m + j * W, sum);
-        }
-      }
-    }
+    const auto carry = Batch && e.once ? carry_over<W, NV, false> : carry_over<W, NV, Batch>;
+    carry(e, in, out, rows);
   });
 }
 
@@ -467,6 +488,7 @@ void edge_down(const Pass& pass, std::size_t at) {
   const int lanes = pass.work.lanes;
   const Workspace::Table &in = pass.work.tables[op.in[0]], &out = pass.work.tables[op.out];
   const Index rows = plan.slots[op.out].rows;
+  const bool passes_on = !plan.slots[op.in[0]].constant;  // mass that flows into given evidence is dropped
   std::memset(e.counts, 0, sizeof(double) * e.out_states * e.in_stride);
   constexpr Index kRows = 8;  // rows whose outer products are summed before the counts are touched
   dispatch(e.in_states, lanes, [&]<int W, int NV, bool Batch>() {
@@ -476,8 +498,8 @@ void edge_down(const Pass& pass, std::size_t at) {
       double* q = out.mass + u0 * e.out_stride;
       const double* m = out.value + u0 * e.out_stride;
       for (std::size_t i = 0; i < n * e.out_stride; ++i) q[i] /= m[i] + kTiny;  // 0 / 0 counts as 0
-      for (Index r = 0; r < n; ++r) {
-        const double* l = in.value + (u0 + r) * e.in_stride;
+      for (Index r = 0; r < n && passes_on; ++r) {
+        const double* l = in.value + (u0 + r) * e.in_row;
         double* g = in.mass + (u0 + r) * e.in_stride;
         const double* qr = q + r * e.out_stride;
         for (int j = 0; j < nv; ++j) {
@@ -491,8 +513,11 @@ void edge_down(const Pass& pass, std::size_t at) {
         for (int j = 0; j < nv; ++j) {
           double* c = e.counts + o * e.in_stride + j * W;
           Vec<W> sum = load<W>(c);
-          for (Index r = 0; r < n; ++r)
-            sum = fma(coefficient<W, Batch>(q + r * e.out_stride, o), load<W>(in.value + (u0 + r) * e.in_stride + j * W), sum);
+          for (Index r = 0; r < n; ++r) {
+            const double* l = in.value + (u0 + r) * e.in_row;
+            const Vec<W> row = Batch && e.once ? Vec<W>::all(l[j]) : load<W>(l + j * W);
+            sum = fma(coefficient<W, Batch>(q + r * e.out_stride, o), row, sum);
+          }
           store<W>(c, sum);
         }
     }
