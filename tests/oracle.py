@@ -70,10 +70,10 @@ def posterior(
 
 
 def absent(tree: Tree, evidence: Sequence[Evidence], row: int) -> set[int]:
-    """Leaves that the completed data of a row do not hold: those whose cell is missing."""
-    return {
-        e.node for e in evidence if e.likelihood is None and e.ids[row] < 0 and e.node > 0 and not tree.children[e.node]
-    }
+    """Leaves that the completed data of a row do not hold: cell missing, and nothing else known of them."""
+    missing = {e.node for e in evidence if e.likelihood is None and e.ids[row] < 0}
+    spoken = {e.node for e in evidence if e.likelihood is not None or e.ids[row] >= 0}
+    return {v for v in missing - spoken if v > 0 and not tree.children[v]}
 
 
 def evaluate(tree: Tree, parameters: np.ndarray, evidence: Sequence[Evidence], weights: np.ndarray) -> Counts:

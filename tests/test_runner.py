@@ -326,6 +326,8 @@ def test_what_a_checkpoint_cannot_hold_is_refused_and_the_old_one_kept(tmp_path)
     checkpoint.save({"n": 1})
     with pytest.raises(ParameterError, match=r"payload\['a'\]\[1\] is a object"):
         checkpoint.save({"a": [0, object()]})
+    with pytest.raises(ParameterError, match=r"'payload' parameter of Checkpoint\.save must be a mapping"):
+        checkpoint.save([1])
     with pytest.raises(ParameterError, match="'Own' cannot be saved; use one of PCG64"):
         checkpoint.save({}, rng={"bit_generator": "Own"})
     assert checkpoint.load().payload == {"n": 1} and os.listdir(tmp_path) == ["state.json"]
@@ -394,6 +396,7 @@ def test_a_checkpoint_cut_short_or_with_a_changed_letter_is_refused(tmp_path):
         ("kind", 3, "its 'kind' is missing or of the wrong kind"),
         ("steps", "3", "its 'steps' is missing"),
         ("seconds", None, "its 'seconds' is missing"),
+        ("seconds", 10**400, "its 'seconds' is missing"),
         ("made_from", [], "its 'made_from' is missing"),
         ("payload", [1], "its 'payload' is missing"),
         (

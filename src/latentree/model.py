@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -50,7 +51,9 @@ class Model:
         object.__setattr__(self, "provenance", MappingProxyType(dict(self.provenance)))
         tree = self.tree
         if len(variables) != tree.n_variables:
-            raise ModelError(f"The tree has {tree.n_variables} manifest nodes but {len(variables)} variables were given.")
+            raise ModelError(
+                f"The tree has {tree.n_variables} manifest nodes but {len(variables)} variables were given."
+            )
         for v, node in zip(variables, tree.manifest, strict=True):
             if v.cardinality != tree.cardinality[node]:
                 raise ModelError(
@@ -74,8 +77,8 @@ class Model:
         off = np.abs(row_sums(tree, p) - 1) > 1e-6
         if off.any():
             row = int(np.flatnonzero(off)[0])
-            v = int(np.searchsorted(np.cumsum(tree.rows), row, side="right"))
-            raise ModelError(f"A row of the table of '{self.tree.names[v]}' sums to {row_sums(tree, p)[row]:.6g}, not 1.")
+            name = self.tree.names[int(np.searchsorted(np.cumsum(tree.rows), row, side="right"))]
+            raise ModelError(f"A row of the table of '{name}' sums to {row_sums(tree, p)[row]:.6g}, not 1.")
         p.setflags(write=False)
         object.__setattr__(self, "parameters", p)
 
@@ -114,7 +117,8 @@ class Model:
                 raise ModelError(f"There is no table for node '{name}'.")
             t = np.atleast_2d(np.asarray(tables[name], dtype=np.float64))
             if t.shape != (tree.rows[v], tree.cardinality[v]):
-                raise ModelError(f"The table of '{name}' must be {tree.rows[v]} x {tree.cardinality[v]}. Got {t.shape}.")
+                wanted = f"{tree.rows[v]} x {tree.cardinality[v]}"
+                raise ModelError(f"The table of '{name}' must be {wanted}. Got {t.shape}.")
             parts.append(t.ravel())
         return cls(tree, tuple(variables), np.concatenate(parts), **more)
 
@@ -215,7 +219,8 @@ class Counts:
         """Counts of both parts of the data together."""
         if self.vector.shape != other.vector.shape:
             raise ModelError("Counts of two different structures cannot be added.")
-        return Counts(self.vector + other.vector, self.log_likelihood + other.log_likelihood, self.weight + other.weight)
+        log_likelihood = self.log_likelihood + other.log_likelihood
+        return Counts(self.vector + other.vector, log_likelihood, self.weight + other.weight)
 
 
 def walk_root(tables: dict[int, FloatArray], path: Sequence[int]) -> None:
@@ -224,7 +229,7 @@ def walk_root(tables: dict[int, FloatArray], path: Sequence[int]) -> None:
     Each step reverses an edge root -> child and recomputes the two tables by Bayes' rule. A state of the child that
     never occurs gets the old root's distribution.
     """
-    for root, child in zip(path, path[1:], strict=False):
+    for root, child in pairwise(path):
         prior, given = tables[root][0], tables[child]
         joint = prior[:, None] * given
         marginal = joint.sum(axis=0)
@@ -236,7 +241,7 @@ def walk_root(tables: dict[int, FloatArray], path: Sequence[int]) -> None:
 def row_starts(tree: Tree) -> NDArray[np.int64]:
     """Where each row of each table starts in the flat vector."""
     widths = np.repeat(tree.cardinality.astype(np.int64), tree.rows)
-    return np.r_[0, np.cumsum(widths)[:-1]]
+    return np.concatenate([[0], np.cumsum(widths)[:-1]])
 
 
 def row_sums(tree: Tree, vector: FloatArray) -> FloatArray:

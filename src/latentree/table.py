@@ -72,7 +72,10 @@ class Table:
 
         raw = np.asarray(codes)
         if raw.ndim != 2 or raw.dtype.kind not in "iub":
-            raise DataError(f"Codes must be a table of whole numbers with rows and columns. Got {raw.ndim} dimension(s) of {raw.dtype}.")
+            raise DataError(
+                "Codes must be a table of whole numbers with rows and columns. "
+                f"Got {raw.ndim} dimension(s) of {raw.dtype}."
+            )
         if raw.size and (raw.max() > np.iinfo(np.int16).max or raw.min() < np.iinfo(np.int16).min):
             raise DataError(f"Codes must lie between -1 and {np.iinfo(np.int16).max}. Got {raw.min()} to {raw.max()}.")
         if raw.shape[1] == 0:
@@ -103,7 +106,7 @@ class Table:
         pattern, first = _core.distinct_rows(small, cardinalities)
         inverse = np.full(len(raw), -1, dtype=np.int32)
         inverse[kept] = pattern
-        merged = np.bincount(pattern, weights=w[kept], minlength=len(first))
+        merged = np.bincount(pattern, weights=w[kept], minlength=len(first)).astype(np.float64)
         return cls._made(np.asfortranarray(small[first]), merged, own, inverse, n)
 
     @classmethod

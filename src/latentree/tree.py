@@ -78,7 +78,10 @@ class Tree:
         leaves = np.atleast_1d(np.asarray(leaf_cardinalities, dtype=np.int32))
         m = len(leaves)
         return cls(
-            np.r_[-1, np.zeros(m, int)], np.r_[n_states, leaves], np.r_[-1, np.arange(m)], names and ("z", *names)
+            np.r_[-1, np.zeros(m, int)],
+            np.r_[n_states, leaves],
+            np.r_[-1, np.arange(m)],
+            ("z", *names) if names else (),
         )
 
     @classmethod
@@ -183,7 +186,7 @@ class Tree:
     @cached_property
     def offsets(self) -> NDArray[np.int64]:
         """Where each node's table starts in the flat vector of probabilities; one more entry for the end."""
-        return np.r_[0, np.cumsum(self.rows.astype(np.int64) * self.cardinality)]
+        return np.concatenate([[0], np.cumsum(self.rows.astype(np.int64) * self.cardinality)])
 
     @property
     def size(self) -> int:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import Any
 
 from .errors import DataError, ModelError
@@ -22,7 +23,10 @@ def plain(value: Any) -> State:
     item = value.item() if hasattr(value, "item") and not isinstance(value, str) else value
     if isinstance(item, (str, bool, int, float)):
         return str(item) if isinstance(item, str) else item
-    raise DataError(f"A state must be text, a whole number, a number or a truth value. Got {value!r} of type {type(value).__name__}.")
+    raise DataError(
+        "A state must be text, a whole number, a number or a truth value. "
+        f"Got {value!r} of type {type(value).__name__}."
+    )
 
 
 def typed(state: State) -> tuple[str, State]:
@@ -70,8 +74,10 @@ class Variable:
         object.__setattr__(self, "_codes", codes)
         if self.edges is not None:
             edges = tuple(float(e) for e in self.edges)
-            if len(edges) != len(states) - 1 or any(b <= a for a, b in zip(edges, edges[1:], strict=False)):
-                raise ModelError(f"Variable '{self.name}': {len(states)} bins need {len(states) - 1} rising edges. Got {edges}.")
+            if len(edges) != len(states) - 1 or any(b <= a for a, b in pairwise(edges)):
+                raise ModelError(
+                    f"Variable '{self.name}': {len(states)} bins need {len(states) - 1} rising edges. Got {edges}."
+                )
             object.__setattr__(self, "edges", edges)
 
     def __eq__(self, other: object) -> bool:

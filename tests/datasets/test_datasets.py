@@ -128,7 +128,7 @@ def test_generators(name, n_leaves, cardinalities):
 
 
 def test_generators_log_likelihood():
-    # Ten rows of the test set of D7 and their log-likelihood, summed by hand over the three latent variables.
+    # The same by the formula of this tree: two branches of three leaves and one leaf under the root.
     model = datasets.generator("d7")
     rows = np.array([[0, 1, 2, 2, 1, 1, 1], [1, 2, 2, 1, 2, 2, 0], [2, 0, 1, 0, 0, 0, 2]])
     root, left, right = (model.table(name) for name in ("Z1", "Z2", "Z3"))

@@ -90,7 +90,8 @@ def evidence_of(model: Model, table: Table) -> list[Evidence]:
                     )
                 if ids.max(initial=-1) >= variable.cardinality:
                     raise DataError(
-                        f"Column '{variable.name}' has the value {own.states[ids.max()]!r}, which the model does not know."
+                        f"Column '{variable.name}' has the value {own.states[ids.max()]!r}, "
+                        "which the model does not know."
                     )
         out.append(Evidence(int(node), ids))
     return out

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from ..errors import bad_parameter
@@ -33,7 +34,13 @@ def _plain(model: Model, table: Table, **options: Any) -> Fit:
     return em(model, table, accelerate=False, **options)
 
 
-METHODS = {"accelerated": em, "em": _plain, "restarts": restart_em, "local": local_em, "partial": partial_em}
+METHODS: dict[str, Callable[..., Fit]] = {
+    "accelerated": em,
+    "em": _plain,
+    "restarts": restart_em,
+    "local": local_em,
+    "partial": partial_em,
+}
 """Methods of :func:`estimate` by name."""
 
 

@@ -57,7 +57,9 @@ class Climb:
             accelerate,
         )
 
-    def advance(self, iterations: int, tolerance: float, clock: Clock, on_progress: OnProgress | None = None) -> StopReason | None:
+    def advance(
+        self, iterations: int, tolerance: float, clock: Clock, on_progress: OnProgress | None = None
+    ) -> StopReason | None:
         """Take every run to convergence or to that many steps; a reason if the clock or Ctrl-C came first."""
         try:
             while not self._core.advance(iterations, tolerance, min(_SLICE, clock.remaining), self.threads):

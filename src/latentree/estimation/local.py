@@ -148,9 +148,7 @@ def local_em(
     check_limits(tol, max_iterations, threads)
     clock = budget if isinstance(budget, Clock) else (budget or Budget()).start()
     place = Place.around(model, table, nodes)
-    climb = Climb(
-        place.plan, place.parameters[None], prior=prior, basis=basis, accelerate=accelerate, threads=threads
-    )
+    climb = Climb(place.plan, place.parameters[None], prior=prior, basis=basis, accelerate=accelerate, threads=threads)
     stopped = climb.advance(max_iterations, tol, clock, on_progress)
     better = place.put_back(climb.parameters(0))
     counts: Counts = Plan.of(better, table).evaluate(better.parameters, threads=threads)

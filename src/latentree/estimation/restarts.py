@@ -60,9 +60,9 @@ def restart_em(
 ) -> Fit:
     """Fit from many random starts.
 
-    After 1, 3, 7, 15, ... steps the best ``1/q`` of the starts go on, until ``finalists`` are left; these are run to the
-    end and the best is returned. (K: 64 or 16 starts, q = 2 or 10, one finalist, plain EM, tolerance 0.01, at most 200
-    steps.)
+    After 1, 3, 7, 15, ... steps the best ``1/q`` of the starts go on, until ``finalists`` are left; these are run to
+    the end and the best is returned. (K: 64 or 16 starts, q = 2 or 10, one finalist, plain EM, tolerance 0.01, at most
+    200 steps.)
 
     Parameters
     ----------
@@ -98,11 +98,12 @@ def restart_em(
     while stopped is None and len(climb) > finalists and steps < max_iterations:
         stopped = climb.advance(steps, tol, clock)
         if on_progress is not None:
-            on_progress(Progress("starts", n_starts - len(climb), n_starts, float(climb.objectives.max()), clock.elapsed))
+            best_yet = float(climb.objectives.max())
+            on_progress(Progress("starts", n_starts - len(climb), n_starts, best_yet, clock.elapsed))
         if stopped is None:
             best = np.argsort(-climb.objectives, kind="stable")[: max(finalists, int(len(climb) / q))]
             before = climb.evaluations
-            climb.keep(np.sort(best))
+            climb.keep(sorted(best.tolist()))
             spent += before - climb.evaluations
             steps = 2 * steps + 1
     stopped = stopped or climb.advance(max_iterations, tol, clock, on_progress)

@@ -1,4 +1,7 @@
-"""Information criteria: log-likelihood minus a penalty. (Estimators turn the sign and double them, as scikit-learn does.)"""
+"""Information criteria: log-likelihood minus a penalty.
+
+Estimators turn the sign and double them, as scikit-learn does.
+"""
 
 from __future__ import annotations
 

@@ -1,0 +1,67 @@
+# make demo   set up, fit a latent class model to bundled data and print it
+# make test   set up and run the tests
+# make help   the rest
+PYTHON ?= python3
+VENV   := .venv
+BIN    := $(VENV)/bin
+READY  := $(VENV)/.ready
+SOURCES := pyproject.toml CMakeLists.txt $(wildcard src/latentree/engine/*.cpp src/latentree/engine/*.hpp) \
+           $(shell find src -name __init__.py)
+ASAN   := build/sanitize
+
+.PHONY: help setup demo test lint bench sanitize wheel check clean
+
+help:
+	@sed -n 's/^# //p' Makefile
+	@echo "make lint, bench, sanitize, wheel, check (all of these but bench), clean"
+
+setup: $(READY)
+
+# The build tools are installed first, so that rebuilding after a change needs no network.
+$(READY): $(SOURCES)
+	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check "scikit-build-core>=0.10" "nanobind>=2.4" ninja "cmake>=3.18"
+	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-build-isolation --editable ".[dev]"
+	touch $(READY)
+
+demo: $(READY)
+	mkdir -p out
+	$(BIN)/latentree fit carcinoma --classes 1-4 --out out/carcinoma.json --assign out/carcinoma-rows.csv
+	@echo "The model is in out/carcinoma.json, every row with its class in out/carcinoma-rows.csv."
+
+test: $(READY)
+	$(BIN)/python -m pytest -n auto tests
+
+lint: $(READY)
+	$(BIN)/ruff check src tests benchmarks
+	$(BIN)/mypy
+
+# Ratios against StepMix and against the engine's own slow settings; see docs/benchmarks.md.
+bench: $(READY)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-build-isolation --editable ".[bench]"
+	$(BIN)/python benchmarks/engine.py --write
+
+# The kernels and their tests under address and undefined-behaviour sanitizers, in an environment of their own.
+sanitize: $(READY)
+	test -x $(ASAN)/bin/python || $(PYTHON) -m venv $(ASAN)
+	$(ASAN)/bin/python -m pip install --quiet --disable-pip-version-check "scikit-build-core>=0.10" "nanobind>=2.4" ninja "cmake>=3.18"
+	PATH="$(CURDIR)/$(ASAN)/bin:$$PATH" $(ASAN)/bin/python -m pip install --quiet --disable-pip-version-check --no-build-isolation \
+	  --config-settings=cmake.define.LATENTREE_SANITIZE=ON --config-settings=build-dir=build/sanitized ".[test]"
+	LD_PRELOAD="$$($(CXX) -print-file-name=libasan.so) $$($(CXX) -print-file-name=libubsan.so)" \
+	  ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1 \
+	  $(ASAN)/bin/python -m pytest -n auto tests/engine tests/estimation tests/test_infer.py
+
+# A wheel, installed alone into a clean environment, must do the demo's work.
+wheel: $(READY)
+	rm -rf dist build/clean
+	$(BIN)/python -m build --wheel --no-isolation --outdir dist .
+	$(PYTHON) -m venv build/clean
+	build/clean/bin/python -m pip install --quiet --disable-pip-version-check dist/*.whl
+	build/clean/bin/python -m pip check
+	cd build && clean/bin/latentree fit carcinoma --classes 2 --json > clean/fit.json
+	build/clean/bin/python -c "import json; assert abs(json.load(open('build/clean/fit.json'))['log_likelihood'] + 317.2568) < 1e-3"
+
+check: test lint wheel sanitize
+
+clean:
+	rm -rf build dist out .pytest_cache .mypy_cache .ruff_cache .hypothesis $(VENV)

@@ -1,0 +1,210 @@
+"""Comma, semicolon or tab separated files."""
+
+from __future__ import annotations
+
+import csv
+import io
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import chain, islice
+from typing import Any
+
+import numpy as np
+
+from ..errors import DataError, FileFormatError, bad_parameter
+from ..table import Table
+from .columns import Column, Frame
+from .text import PathLike, read_text_file, write_text_file
+
+__all__ = ["read_csv", "write_csv"]
+
+DELIMITERS = (",", ";", "\t")
+CHUNK = 20_000
+"""Rows turned into columns at a time: few enough to stay in the cache."""
+
+SAMPLE_LENGTH = 1 << 14
+"""Characters looked at to find the delimiter."""
+
+
+def read_csv(
+    path: PathLike, *, encoding: str | None = None, delimiter: str | None = None, header: bool = True
+) -> Frame:
+    """Read a CSV or TSV file, gzipped or not, as columns of text.
+
+    What is a number is found out later from a column's distinct values, by
+    :func:`~latentree.formats.frame.table_from`: columns of whole numbers have whole numbers as states, ``007`` stays
+    text. Blanks around a cell do not count. Blank lines are passed over.
+
+    Parameters
+    ----------
+    path : str or path
+        The file.
+    encoding : str, optional
+        Its encoding. Default: as its byte order mark says, else UTF-8.
+    delimiter : str, optional
+        What stands between cells. Default: comma, semicolon or tab, whichever gives rows of one length.
+    header : bool, default True
+        Whether the first row names the columns. Otherwise, and where a name is empty, they are ``x1``, ``x2``, ...
+
+    Raises
+    ------
+    FileFormatError
+        When the rows are not all of one length, or quotes do not match; the message names the line.
+    """
+    if delimiter is not None and (not isinstance(delimiter, str) or len(delimiter) != 1):
+        raise bad_parameter("delimiter", "read_table", "one character", delimiter)
+    text = read_text_file(path, encoding)
+    name = os.fspath(path)
+    if not text.strip():
+        raise DataError(f"'{name}' is empty.")
+    between = delimiter or _sniffed(text)
+    try:
+        rows = _rows(text, between)
+        first = next(rows)
+        names = _names(first, name) if header else [f"x{i + 1}" for i in range(len(first))]
+        return Frame(_columns(rows if header else chain([first], rows), names))
+    except (csv.Error, _RaggedError):
+        raise _located(text, between, name) from None
+
+
+def write_csv(
+    data: Table | Frame | Mapping[str, Sequence[Any]], path: PathLike, *, delimiter: str = ",", weights: str = "weight"
+) -> None:
+    """Write columns, or the distinct rows of a table and their weights, to a CSV file.
+
+    Parameters
+    ----------
+    data : Table, Frame or dict
+        What to write. ``None`` is written as an empty cell.
+    path : str or path
+        The file; gzipped if the name ends in ``.gz``. It is replaced in one step.
+    delimiter : str
+        What to put between cells.
+    weights : str
+        With a table: what to call the column of weights.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from latentree.formats import read_table
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     write_csv({"a": ["x", "y", None]}, folder + "/some.csv")
+    ...     read_table(folder + "/some.csv")
+    <Table: 3 rows, 3 distinct, 1 variables>
+    """
+    columns = _cells(data, weights)
+    lengths = {len(cells) for cells in columns.values()}
+    if len(lengths) > 1:
+        raise DataError(f"Columns of one length are needed. Got lengths {sorted(lengths)}.")
+    out = io.StringIO(newline="")
+    writer = csv.writer(out, delimiter=delimiter, lineterminator="\n")
+    writer.writerow(columns)
+    writer.writerows(zip(*columns.values(), strict=True))
+    write_text_file(path, out.getvalue())
+
+
+# ---- reading -----------------------------------------------------------------------------------------------------
+
+
+class _RaggedError(Exception):
+    """A row has another length than the first."""
+
+
+def _reader(text: str, delimiter: str) -> Any:
+    lines = io.StringIO(text, newline="")
+    return csv.reader(lines, delimiter=delimiter, skipinitialspace=delimiter != " ", strict=True)
+
+
+def _rows(text: str, delimiter: str) -> Iterator[list[str]]:
+    """Pass over blank lines. In a file of one column, a quoted empty cell ("") is a row of its own."""
+    width = 0
+    for row in _reader(text, delimiter):
+        if not _is_blank(row) or (row and width == 1):
+            width = width or len(row)
+            yield row
+
+
+def _is_blank(row: list[str]) -> bool:
+    return len(row) == 0 or (len(row) == 1 and not row[0].strip())
+
+
+def _sniffed(text: str) -> str:
+    """Choose the delimiter that gives most cells a row, among those that give all rows the same number if there are."""
+    start = text[:SAMPLE_LENGTH]
+    lines = [line for line in start.splitlines(keepends=True) if line.strip()]
+    if len(text) > SAMPLE_LENGTH and len(lines) > 1:
+        del lines[-1]  # cut off somewhere
+    best, most = ",", (False, 1)
+    for delimiter in DELIMITERS:
+        rows = csv.reader(lines, delimiter=delimiter, skipinitialspace=True)
+        lengths = {len(row) for row in rows if not _is_blank(row)}
+        if min(lengths, default=0) > 1 and (found := (len(lengths) == 1, min(lengths))) > most:
+            best, most = delimiter, found
+    return best
+
+
+def _names(first: list[str], path: str) -> list[str]:
+    names = [cell.strip() or f"x{i + 1}" for i, cell in enumerate(first)]
+    for i, name in enumerate(names):
+        if name in names[:i]:
+            raise DataError(
+                f"'{path}': two columns are called '{name}'. Rename one of them, "
+                "or use header=False if the first line is not a header."
+            )
+    return names
+
+
+def _columns(rows: Iterator[list[str]], names: list[str]) -> dict[str, Column]:
+    known: list[dict[str, int]] = [{} for _ in names]
+    codes: list[list[Any]] = [[] for _ in names]
+    while chunk := list(islice(rows, CHUNK)):
+        if set(map(len, chunk)) != {len(names)}:
+            raise _RaggedError
+        for seen, found, cells in zip(known, codes, zip(*chunk, strict=True), strict=True):
+            for cell in set(cells) - seen.keys():
+                seen[cell] = len(seen)
+            found.append(np.fromiter(map(seen.__getitem__, cells), dtype=np.int32, count=len(cells)))
+    return {
+        name: Column(np.concatenate(found) if found else np.zeros(0, np.int32), tuple(seen), untyped=True)
+        for name, seen, found in zip(names, known, codes, strict=True)
+    }
+
+
+def _located(text: str, delimiter: str, path: str) -> FileFormatError:
+    """Read again row by row, for the line at which it goes wrong."""
+    reader = _reader(text, delimiter)
+    expected, start = 0, 1
+    while True:
+        try:
+            row = next(reader)
+        except csv.Error as error:
+            return FileFormatError(
+                f"'{path}', line {start}: the quotes do not match ({error}). "
+                'A quoted cell must end with a quote, and a quote inside it must be doubled ("").'
+            )
+        if not _is_blank(row):  # a file of one column has no rows of other lengths but longer ones
+            expected = expected or len(row)
+            if len(row) != expected:
+                return FileFormatError(
+                    f"'{path}', line {start}: {len(row)} cells where the first row has {expected}. "
+                    f"Repair the line, or give delimiter= if {delimiter!r} is not what separates cells."
+                )
+        start = reader.line_num + 1
+
+
+# ---- writing -----------------------------------------------------------------------------------------------------
+
+
+def _cells(data: Table | Frame | Mapping[str, Sequence[Any]], weights: str) -> Mapping[str, Sequence[Any]]:
+    if isinstance(data, Frame):
+        return data.values()
+    if not isinstance(data, Table):
+        return data
+    if weights in data.names:
+        raise bad_parameter("weights", "write_csv", "a name that no column has", weights)
+    columns: dict[str, Sequence[Any]] = {}
+    for i, variable in enumerate(data.variables):
+        states = (*variable.states, None)
+        columns[variable.name] = [states[c] for c in data.codes[:, i].tolist()]
+    columns[weights] = [int(w) if w.is_integer() else w for w in data.weights.tolist()]
+    return columns

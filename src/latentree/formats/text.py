@@ -1,0 +1,71 @@
+"""Text of data files: compressed or not, in whatever encoding."""
+
+from __future__ import annotations
+
+import codecs
+import gzip
+import os
+import zlib
+from pathlib import Path
+
+from ..errors import FileFormatError, bad_parameter
+from ..files import write_atomically
+
+__all__ = ["PathLike", "read_text_file", "write_text_file"]
+
+PathLike = str | os.PathLike[str]
+
+MARKS = ((codecs.BOM_UTF8, "utf-8-sig"), (codecs.BOM_UTF16_LE, "utf-16"), (codecs.BOM_UTF16_BE, "utf-16"))
+"""Byte order marks, which tell the encoding."""
+
+
+def read_text_file(path: PathLike, encoding: str | None = None) -> str:
+    """Read a text file, unpacked if it is gzipped.
+
+    Parameters
+    ----------
+    path : str or path
+        The file.
+    encoding : str, optional
+        Its encoding. Default: as its byte order mark says, else UTF-8.
+
+    Raises
+    ------
+    FileFormatError
+        When it is not text of that encoding; the message says where.
+    """
+    data = _read_bytes(path)
+    name = os.fspath(path)
+    if encoding is None:
+        encoding = next((e for mark, e in MARKS if data.startswith(mark)), "utf-8")
+    try:
+        text = data.decode(encoding)
+    except LookupError:
+        raise bad_parameter("encoding", "read_table", "the name of an encoding, such as 'cp1252'", encoding) from None
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        raise FileFormatError(
+            f"'{name}', line {line}: byte {error.start} (0x{data[error.start]:02x}) is not {encoding} text. "
+            "Give the file's encoding, for example encoding='cp1252' (Windows) or encoding='latin-1'."
+        ) from None
+    if "\0" in text:
+        line = text.count("\n", 0, text.index("\0")) + 1
+        raise FileFormatError(f"'{name}', line {line}: a zero character. This is not a text file; see format=.")
+    return text.removeprefix("\ufeff")
+
+
+def write_text_file(path: PathLike, text: str) -> None:
+    """Write a text file whole or not at all, gzipped if its name ends in ``.gz``."""
+    data = text.encode()
+    # Without a time stamp, the same text always gives the same file.
+    write_atomically(path, gzip.compress(data, mtime=0) if Path(path).suffix == ".gz" else data)
+
+
+def _read_bytes(path: PathLike) -> bytes:
+    data = Path(path).read_bytes()
+    if not data.startswith(b"\x1f\x8b"):
+        return data
+    try:
+        return gzip.decompress(data)
+    except (OSError, EOFError, zlib.error) as error:
+        raise FileFormatError(f"'{os.fspath(path)}' is damaged: it cannot be unpacked ({error}).") from None
