@@ -20,6 +20,7 @@ ORDER = [
     "tree",
     "model",
     "files",
+    "checkpoint",
     "runner",
     "engine",
     "infer",
@@ -33,7 +34,13 @@ ORDER = [
 ]
 # Conveniences on the types, imported when they are called.
 LATE = {("table", "engine"), ("table", "formats"), ("model", "infer"), ("model", "formats")}
-FOREIGN = {"sklearn": {"estimators"}, "matplotlib": {"report"}, "click": {"cli"}, "dask": {"scale"}, "duckdb": {"scale"}}
+FOREIGN = {
+    "sklearn": {"estimators"},
+    "matplotlib": {"report"},
+    "click": {"cli"},
+    "dask": {"scale"},
+    "duckdb": {"scale"},
+}
 
 
 def modules():
@@ -81,7 +88,8 @@ def test_foreign_libraries_stay_where_they_belong(library, homes):
 
 
 def test_importing_the_package_imports_nothing_heavy():
-    code = "import latentree, sys; print([m for m in ('numpy', 'pandas', 'scipy', 'sklearn', 'rich') if m in sys.modules])"
+    heavy = ("numpy", "pandas", "scipy", "sklearn", "rich")
+    code = f"import latentree, sys; print([m for m in {heavy} if m in sys.modules])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
 

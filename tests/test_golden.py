@@ -11,7 +11,8 @@ from latentree.estimation import fit_classes
 
 def fitted(name, n_classes, n_starts=64, **options):
     table = datasets.load(name)
-    return fit_classes(table, n_classes, rng=np.random.default_rng(0), n_starts=n_starts, finalists=16, tol=1e-9, **options)
+    rng = np.random.default_rng(0)
+    return fit_classes(table, n_classes, rng=rng, n_starts=n_starts, finalists=16, tol=1e-9, **options)
 
 
 @pytest.mark.parametrize(("n_classes", "log_likelihood"), [(2, -317.2568), (3, -293.7050), (4, -289.2859)])

@@ -72,7 +72,7 @@ def test_variables_may_swap_the_names_of_nodes():
         (numbered([2]), "2 manifest nodes but 1 variables"),
         (numbered([2, 3, 2]), "2 manifest nodes but 3 variables"),
         (numbered([3, 2]), "'x1' has 3 states but its node has 2"),
-        ((Variable("a", (0, 1)), Variable("a", (0, 1, 2))), "different"),
+        ((Variable("a", (0, 1)), Variable("a", (0, 1, 2))), "Two variables are called 'a'"),
     ],
 )
 def test_variables_that_do_not_fit_the_tree_are_refused(variables, says):

@@ -15,10 +15,11 @@ import strategies as own
 from hypothesis import given
 from hypothesis import strategies as st
 
-from latentree import runner
+from latentree import checkpoint as checkpoints
+from latentree.checkpoint import Checkpoint, fingerprint
 from latentree.errors import FileFormatError, ParameterError
 from latentree.model import Model
-from latentree.runner import Budget, Checkpoint, Progress, StopReason, fingerprint, run, spawn
+from latentree.runner import Budget, Progress, StopReason, run, spawn
 from latentree.table import Table
 from latentree.tree import Tree
 from latentree.variables import Variable, numbered
@@ -162,13 +163,13 @@ def test_a_second_ctrl_c_while_saving_is_raised(tmp_path, monkeypatch):
         return {"n": state["n"] + 1}, None
 
     with monkeypatch.context() as patched, pytest.raises(KeyboardInterrupt):
-        patched.setattr(runner, "write_atomically", lambda *_: ctrl_c())
+        patched.setattr(checkpoints, "write_atomically", lambda *_: ctrl_c())
         run({"n": 0}, step, checkpoint=checkpoint)
     assert not checkpoint.exists()
 
 
 def test_a_first_ctrl_c_while_saving_the_end_loses_nothing(tmp_path, monkeypatch):
-    write, pressed = runner.write_atomically, []
+    write, pressed = checkpoints.write_atomically, []
 
     def once(path, text) -> None:
         if not pressed:
@@ -176,7 +177,7 @@ def test_a_first_ctrl_c_while_saving_the_end_loses_nothing(tmp_path, monkeypatch
             ctrl_c()
         write(path, text)
 
-    monkeypatch.setattr(runner, "write_atomically", once)
+    monkeypatch.setattr(checkpoints, "write_atomically", once)
     checkpoint = Checkpoint(tmp_path / "state.json", "count")
     end = run({"n": 0}, lambda s: ({"n": s["n"] + 1}, None), budget=Budget(iterations=4), checkpoint=checkpoint)
     assert end.state == {"n": 4} and end.reason is StopReason.INTERRUPTED
@@ -303,7 +304,7 @@ def test_a_generator_goes_on_where_it_was(tmp_path, kind, used):
 def test_payloads_come_back_exactly(tmp_path):
     model = Model.random(Tree.star(2, [2, 3]), numbered([2, 3]), np.random.default_rng(0))
     payload = {
-        "model": runner.pack_model(model),
+        "model": checkpoints.pack_model(model),
         "trace": [-np.inf, np.float64(0.1), 1 / 3, np.nan],
         "mask": np.array([True, False]),
         "text": "ä",
@@ -313,7 +314,7 @@ def test_payloads_come_back_exactly(tmp_path):
     checkpoint = Checkpoint(tmp_path / "state.json", "test")
     checkpoint.save(payload, steps=3, seconds=1.5)
     saved = checkpoint.load()
-    assert runner.unpack_model(saved.payload["model"], model.variables) == model
+    assert checkpoints.unpack_model(saved.payload["model"], model.variables) == model
     assert repr(saved.payload["trace"]) == "[-inf, 0.1, 0.3333333333333333, nan]"
     assert saved.payload["mask"].tolist() == [True, False] and saved.payload["mask"].dtype == bool
     assert saved.payload["text"] == "ä" and saved.payload["nothing"] is None
@@ -334,7 +335,7 @@ def test_what_a_checkpoint_cannot_hold_is_refused_and_the_old_one_kept(tmp_path)
 
 
 def test_a_state_too_large_to_be_read_is_not_written(tmp_path, monkeypatch):
-    monkeypatch.setattr(runner, "MAX_BYTES", 1000)
+    monkeypatch.setattr(checkpoints, "MAX_BYTES", 1000)
     checkpoint = Checkpoint(tmp_path / "state.json", "test")
     with pytest.raises(ParameterError, match="bytes"):
         checkpoint.save({"x": np.zeros(1000)})
@@ -351,7 +352,7 @@ def refusal(checkpoint: Checkpoint, document: dict | str, *, sign: bool = True) 
     """What loading says of a changed document; with a fitting checksum unless told."""
     if isinstance(document, dict) and sign:
         document = {k: v for k, v in document.items() if k != "sha256"}
-        document["sha256"] = runner._digest(document)
+        document["sha256"] = checkpoints._digest(document)
     with open(checkpoint.path, "w") as file:
         file.write(document if isinstance(document, str) else json.dumps(document))
     with pytest.raises(FileFormatError) as caught:
@@ -497,18 +498,18 @@ def test_children_follow_from_the_stream_and_differ():
 
 @given(own.models(), st.booleans())
 def test_models_in_checkpoints_come_back(model, through_json):
-    packed = runner.pack_model(model)
+    packed = checkpoints.pack_model(model)
     if through_json:
-        packed = runner.decoded(json.loads(json.dumps(runner.encoded(packed))))
-    assert runner.unpack_model(packed, model.variables) == model
+        packed = checkpoints.decoded(json.loads(json.dumps(checkpoints.encoded(packed))))
+    assert checkpoints.unpack_model(packed, model.variables) == model
 
 
 def test_a_damaged_model_in_a_checkpoint_is_refused():
     model = Model.random(Tree.star(2, [2]), numbered([2]), np.random.default_rng(0))
-    packed = runner.pack_model(model)
+    packed = checkpoints.pack_model(model)
     for change in ({"parent": [0, 0]}, {"parameters": np.zeros(6)}, {"names": 3}):
         with pytest.raises(FileFormatError, match="model in a checkpoint is damaged"):
-            runner.unpack_model({**packed, **change}, model.variables)
+            checkpoints.unpack_model({**packed, **change}, model.variables)
     del packed["parent"]
     with pytest.raises(FileFormatError, match="damaged"):
-        runner.unpack_model(packed, model.variables)
+        checkpoints.unpack_model(packed, model.variables)

@@ -106,7 +106,7 @@ def test_a_tree_that_breaks_a_rule_is_refused(parent, cardinality, variable, say
 def test_names_are_one_a_node_and_different():
     with pytest.raises(ModelError, match="different"):
         Tree([-1, 0], [2, 2], [-1, 0], ("a", "a"))
-    with pytest.raises(ModelError, match="one for each"):
+    with pytest.raises(ModelError, match="one name for each"):
         Tree([-1, 0], [2, 2], [-1, 0], ("a",))
 
 
@@ -307,3 +307,27 @@ def test_a_chain_of_five_thousand_nodes_meets_no_limit():
 def test_a_star_of_many_leaves_meets_no_limit():
     tree = Tree.star(2, [2] * 3000)
     assert tree.is_regular and tree.regularised() == tree
+
+
+@pytest.mark.parametrize(
+    ("make", "says"),
+    [
+        (lambda: Tree.from_edges([], {}, []), "at least one node"),
+        (lambda: Tree([-1], [2], [0], (1,)), "names must be text"),
+        (lambda: Tree([-1, 0, 0], [2, 2, 2], [-1, 0, 1], ("z", "a", "a")), "Two nodes are called 'a'"),
+    ],
+)
+def test_faults_are_named(make, says):
+    with pytest.raises(ModelError, match=says):
+        make()
+
+
+def test_a_leaf_called_z_leaves_the_latent_another_name():
+    assert Tree.star(2, [2, 2], ["z", "y"]).names == ("z_", "z", "y")
+
+
+def test_regularity_of_ends_and_narrow_middles():
+    assert not Tree([-1, 0, 0], [2, 2, 1], [0, 1, -1]).is_regular  # a latent leaf
+    narrow = Tree.star(2, [3, 3])  # irregular by definition, but removing it would change the model
+    assert not narrow.is_regular
+    assert narrow.regularised() == narrow

@@ -15,7 +15,7 @@ __version__ = "0.1.0"
 
 _HOME = {
     "Budget": "runner",
-    "Checkpoint": "runner",
+    "Checkpoint": "checkpoint",
     "Counts": "model",
     "DataError": "errors",
     "Evidence": "engine.plan",
@@ -38,7 +38,7 @@ _HOME = {
     "fit_classes": "estimation",
     "load": "formats.json",
 }
-_MODULES = ("datasets", "engine", "errors", "estimation", "formats", "infer", "report", "runner", "score")
+_MODULES = ("checkpoint", "datasets", "engine", "errors", "estimation", "formats", "infer", "report", "runner", "score")
 
 __all__ = [*_HOME, *_MODULES, "__version__"]
 

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .errors import ModelError
+from .errors import ModelError, bad_parameter
 from .tree import Tree
 from .variables import State, Variable
 
@@ -62,6 +62,9 @@ class Model:
         names = {tree.names[node]: v.name for v, node in zip(variables, tree.manifest, strict=True)}
         if any(a != b for a, b in names.items()):
             taken = {v.name for v in variables}
+            if len(taken) < len(variables):
+                twice = next(v.name for i, v in enumerate(variables) if v.name in {u.name for u in variables[:i]})
+                raise ModelError(f"Two variables are called '{twice}'; rename one of them.")
             for z in tree.latent:  # a latent gives way to a variable of the same name
                 name = tree.names[z]
                 while name in taken:
@@ -77,8 +80,10 @@ class Model:
         off = np.abs(row_sums(tree, p) - 1) > 1e-6
         if off.any():
             row = int(np.flatnonzero(off)[0])
-            name = self.tree.names[int(np.searchsorted(np.cumsum(tree.rows), row, side="right"))]
-            raise ModelError(f"A row of the table of '{name}' sums to {row_sums(tree, p)[row]:.6g}, not 1.")
+            ends = np.cumsum(tree.rows)
+            at = int(np.searchsorted(ends, row, side="right"))
+            own, total = row - int(ends[at] - tree.rows[at]), row_sums(tree, p)[row]
+            raise ModelError(f"Row {own} of the table of '{self.tree.names[at]}' sums to {total:.6g}, not 1.")
         p.setflags(write=False)
         object.__setattr__(self, "parameters", p)
 
@@ -170,6 +175,10 @@ class Model:
 
     __hash__ = None  # type: ignore[assignment]
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Copies and pickles are made anew from the same data (scikit-learn copies and pickles estimators)."""
+        return Model, (self.tree, self.variables, self.parameters, dict(self.provenance))
+
     def __repr__(self) -> str:
         return f"<Model: {self.tree!r}>"
 
@@ -191,11 +200,11 @@ class Model:
 
         return query(self, ask, given)
 
-    def sample(self, n: int, rng: np.random.Generator) -> NDArray[np.int16]:
+    def sample(self, n: int, rng: np.random.Generator, *, latent: bool = False) -> NDArray[np.int16]:
         """Draw rows of codes; see :func:`latentree.infer.sample`."""
         from .infer import sample
 
-        return sample(self, n, rng)
+        return sample(self, n, rng, latent=latent)
 
     def save(self, path: str | Path) -> None:
         """Write the model file; see :mod:`latentree.formats.json`."""
@@ -265,7 +274,7 @@ def random_parameters(tree: Tree, rng: np.random.Generator, dominant: float | No
     if dominant is None:
         return p
     if not 0 <= dominant < 1:
-        raise ModelError(f"The 'dominant' parameter must be at least 0 and below 1. Got {dominant!r} instead.")
+        raise bad_parameter("dominant", "Model.random", "at least 0 and below 1", dominant)
     widths = np.repeat(tree.cardinality, tree.rows)
     starts = row_starts(tree)
     chosen = starts + (rng.random(len(starts)) * widths).astype(np.int64)

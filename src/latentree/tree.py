@@ -66,8 +66,13 @@ class Tree:
         if not np.array_equal(np.sort(shown), np.arange(len(shown))) or (self.variable < -1).any():
             raise ModelError("Every manifest variable 0, 1, ... must stand in the tree exactly once.")
         names = tuple(self.names) or _default_names(self.variable)
-        if len(names) != n or len(set(names)) != n:
-            raise ModelError("Node names must be all different, one for each node.")
+        if not all(isinstance(name, str) for name in names):
+            raise ModelError("Node names must be text.")
+        if len(names) != n:
+            raise ModelError(f"There must be one name for each of the {n} nodes. Got {len(names)}.")
+        if len(set(names)) != n:
+            twice = next(name for i, name in enumerate(names) if name in names[:i])
+            raise ModelError(f"Two nodes are called '{twice}'; node names must be all different.")
         object.__setattr__(self, "names", names)
 
     # ---- making ----------------------------------------------------------------------------------------
@@ -81,7 +86,7 @@ class Tree:
             np.r_[-1, np.zeros(m, int)],
             np.r_[n_states, leaves],
             np.r_[-1, np.arange(m)],
-            ("z", *names) if names else (),
+            (_unused("z", names), *names) if names else (),
         )
 
     @classmethod
@@ -103,7 +108,10 @@ class Tree:
         unknown = [m for m in manifest if m not in near]
         if unknown:
             raise ModelError(f"Manifest node '{unknown[0]}' has no cardinality.")
-        latent = [name for name in near if name not in set(manifest)]
+        if not near:
+            raise ModelError("A tree needs at least one node.")
+        shown = set(manifest)
+        latent = [name for name in near if name not in shown]
         start = root if root is not None else (latent or list(near))[0]
         if start not in near:
             raise ModelError(f"There is no node '{start}' to be the root.")
@@ -274,15 +282,20 @@ class Tree:
         return Tree(np.array([parent[v] for v in order]), self.cardinality[old], self.variable[old], names), old
 
     def _centre(self) -> list[int]:
+        # the nodes left when ends are taken off, layer by layer
         degree = [len(self.neighbours(v)) for v in range(self.n_nodes)]
-        left = set(range(self.n_nodes))
-        while len(left) > 2:
-            ends = [v for v in left if degree[v] <= 1]
-            left.difference_update(ends)
+        left = self.n_nodes
+        ends = [v for v in range(self.n_nodes) if degree[v] <= 1]
+        while left > 2:
+            left -= len(ends)
+            inwards = []
             for v in ends:
                 for u in self.neighbours(v):
                     degree[u] -= 1
-        return sorted(left)
+                    if degree[u] == 1:
+                        inwards.append(u)
+            ends = inwards
+        return sorted(ends)
 
     def __eq__(self, other: object) -> bool:
         """Whether both are the same unrooted tree."""
@@ -309,12 +322,18 @@ class Tree:
 
     @property
     def irregular(self) -> tuple[int, ...]:
-        """Latent nodes with more states than their neighbours can tell apart."""
+        """Latent nodes that break regularity: ends of branches, and those with more states than neighbours tell apart.
+
+        With two neighbours these must be fewer than either's, and one of the two must be latent (Z 2). A narrower
+        latent between two manifest variables breaks the rule too, but :meth:`regularised` leaves it.
+        """
         return tuple(v for v in map(int, self.latent) if self._breaks(v))
 
     def _breaks(self, v: int) -> bool:
         near = self.neighbours(v)
         k, bound = int(self.cardinality[v]), self._bound(v)
+        if len(near) <= 1:
+            return self.n_nodes > 1
         if len(near) == 2:
             return k >= bound or all(self.variable[u] >= 0 for u in near)
         return k > bound
@@ -372,6 +391,12 @@ def _default_names(variable: IntArray) -> tuple[str, ...]:
         else:
             names.append(f"x{i + 1}")
     return tuple(names)
+
+
+def _unused(name: str, names: Sequence[str]) -> str:
+    while name in names:
+        name += "_"
+    return name
 
 
 def _some(names: Sequence[str], most: int = 12) -> str:

@@ -67,6 +67,8 @@ class Variable:
         object.__setattr__(self, "states", states)
         if not 1 <= len(states) <= MAX_STATES:
             raise ModelError(f"Variable '{self.name}' has {len(states)} states; 1 to {MAX_STATES:,} are possible.")
+        if any(isinstance(s, float) and s != s for s in states):
+            raise ModelError(f"Variable '{self.name}' has the state nan; missing values are no state.")
         codes = {typed(s): i for i, s in enumerate(states)}
         if len(codes) != len(states):
             twice = next(s for i, s in enumerate(states) if codes[typed(s)] != i)
@@ -74,7 +76,8 @@ class Variable:
         object.__setattr__(self, "_codes", codes)
         if self.edges is not None:
             edges = tuple(float(e) for e in self.edges)
-            if len(edges) != len(states) - 1 or any(b <= a for a, b in pairwise(edges)):
+            rising = all(a < b for a, b in pairwise(edges)) and all(e == e for e in edges)
+            if len(edges) != len(states) - 1 or not rising:
                 raise ModelError(
                     f"Variable '{self.name}': {len(states)} bins need {len(states) - 1} rising edges. Got {edges}."
                 )
@@ -96,6 +99,11 @@ class Variable:
     def cardinality(self) -> int:
         """Number of states."""
         return len(self.states)
+
+    def begins_like(self, other: Variable) -> bool:
+        """Whether the states of the shorter of the two are the first of the longer, types included."""
+        n = min(self.cardinality, other.cardinality)
+        return self._typed[:n] == other._typed[:n]
 
     def code(self, state: Any) -> int:
         """Position of a state; an error lists what there is."""

@@ -12,10 +12,11 @@ from scipy.special import logsumexp
 
 from latentree.engine import _core, reference
 from latentree.engine.plan import Evidence, Plan
-from latentree.errors import ModelError
+from latentree.errors import DataError, ModelError
 from latentree.model import Model, normalised, random_parameters
 from latentree.table import Table
 from latentree.tree import Tree
+from latentree.variables import Variable
 
 LANES = {"baseline": 2, "avx2": 4, "avx512": 8}
 KERNELS = _core.available_kernels()
@@ -333,3 +334,32 @@ def test_distinct_rows_equal_numpy(data):
     assert np.array_equal(table.codes, rows[order])
     assert np.array_equal(table.weights, times[order])
     assert np.array_equal(table.codes[table.inverse], codes)
+
+
+@settings(max_examples=60)
+@given(st.data())
+def test_a_leaf_spoken_of_twice(data):
+    """A missing cell and soft evidence on one leaf: the leaf is not absent."""
+    tree = Tree.star(2, [2, 3])
+    hard = Evidence(1, np.array(data.draw(st.lists(st.integers(-1, 1), min_size=3, max_size=3))))
+    soft = data.draw(own.soft_evidence(1, 2, 3))
+    other = Evidence(2, np.array([0, 2, -1]))
+    parameters = data.draw(own.parameters(tree))
+    truth = oracle.evaluate(tree, parameters, [hard, soft, other], np.ones(3))
+    assert_same(reference.evaluate(tree, parameters, [hard, soft, other], np.ones(3)), truth)
+    assert_same(Plan(tree, [hard, soft, other], np.ones(3)).evaluate(parameters), truth)
+
+
+def test_two_columns_of_values_on_one_node_are_refused():
+    twice = Evidence(1, np.array([0]))
+    with pytest.raises(ModelError, match="'x1' has two columns of values"):
+        Plan(Tree.star(2, [2, 2]), [twice, twice], np.ones(1))
+
+
+def test_states_of_other_types_or_bins_do_not_fit():
+    model = Model.random(Tree.star(2, [2]), [Variable("x", (0, 1))], np.random.default_rng(0))
+    for other in (Variable("x", (False, True)), Variable("x", (0, 1), (0.5,)), Variable("x", ("0", "1"))):
+        with pytest.raises(DataError, match="Read the data with the model's variables"):
+            Plan.of(model, Table.from_codes([[0], [1]], [other]))
+    with pytest.raises(DataError, match="has the value 2, which the model does not know"):
+        Plan.of(model, Table.from_codes([[0], [2]], [Variable("x", (0, 1, 2))]))

@@ -25,16 +25,17 @@ double log_space_row(const Plan& plan, const double* parameters, Index data_row,
   const Index n = static_cast<Index>(plan.parent.size());
   std::vector<std::vector<double>> below(n), message(n), outside(n);
   std::vector<bool> inner(n, false), silent(n, false);
-  std::vector<Index> column_of(n, -1);
   for (Index v = 1; v < n; ++v) inner[plan.parent[v]] = true;
   inner[0] = true;
+  std::vector<int> n_columns(n, 0);
+  for (const Column& column : plan.columns) ++n_columns[column.node];
   double offset = 0.0;  // log-scales of soft evidence
   for (Index v = 0; v < n; ++v) below[v].assign(plan.states[v], 0.0);
   for (const Column& column : plan.columns) {
     const Index v = column.node, k = plan.states[v], id = column.ids[data_row];
     if (column.hard()) {
       if (id < 0)
-        silent[v] = !inner[v];  // a missing leaf takes no part
+        silent[v] = !inner[v] && n_columns[v] == 1;  // a leaf of which nothing is known takes no part
       else
         for (Index i = 0; i < k; ++i) below[v][i] += i == id ? 0.0 : kNone;
     } else {

@@ -83,7 +83,7 @@ def evidence_of(model: Model, table: Table) -> list[Evidence]:
             i, own = columns[variable.name]
             ids = table.codes[:, i].astype(np.int32)
             if own != variable:
-                if own.states[: variable.cardinality] != variable.states[: own.cardinality]:
+                if own.edges != variable.edges or not own.begins_like(variable):
                     raise DataError(
                         f"Column '{variable.name}' has the states {own.states} in the data but {variable.states} "
                         "in the model. Read the data with the model's variables."
@@ -127,6 +127,10 @@ class Plan:
         self.tree = tree
         self.weights = np.ascontiguousarray(weights, dtype=np.float64)
         self.evidence = tuple(e.checked(tree, len(self.weights)) for e in evidence)
+        hard = [e.node for e in self.evidence if e.likelihood is None]
+        if len(set(hard)) < len(hard):
+            twice = tree.names[next(v for v in hard if hard.count(v) > 1)]
+            raise ModelError(f"'{twice}' has two columns of values; one column of values a node, please.")
         if root is not None and root != 0 and len(tree.neighbours(root)) < 2:
             raise ModelError(f"Messages cannot meet in '{tree.names[root]}', the end of a branch.")
         self._engine = _core.make_engine(
@@ -174,7 +178,7 @@ class Plan:
         return self._engine.row_log_likelihood(self._checked(parameters), threads)[self._engine.row_of]
 
     def posteriors(self, parameters: FloatArray, nodes: Sequence[int]) -> list[FloatArray]:
-        """P(node | row) of every data row, an array [rows, states] for each node."""
+        """P(node | row) of every data row, an array [rows, states] for each node; nan where the row is impossible."""
         wide = self._engine.posteriors(self._checked(parameters), list(map(int, nodes)))[self._engine.row_of]
         return np.split(wide, np.cumsum([self.tree.cardinality[v] for v in nodes])[:-1], axis=1)
 

@@ -1,7 +1,7 @@
 """The engine's slow, obvious twin: one data row at a time, in plain NumPy.
 
 Everything is done in the model's own rooting with messages scaled to a sum of one, so that it shares neither the
-schedule nor the arithmetic of the kernels. The completed data hold every node except leaves whose cell is missing.
+schedule nor the arithmetic of the kernels. The completed data hold every node except leaves of which nothing is known.
 """
 
 from __future__ import annotations
@@ -43,6 +43,7 @@ def row_messages(
     log_p = 0.0
     local = [np.ones(tree.cardinality[v]) for v in range(n)]
     absent = [False] * n
+    spoken_of = [e.node for e in evidence]
     for e in evidence:
         i = int(e.ids[row])
         if e.likelihood is not None:
@@ -51,7 +52,7 @@ def row_messages(
         elif i >= 0:
             local[e.node] = local[e.node] * (np.arange(tree.cardinality[e.node]) == i)
         else:
-            absent[e.node] = e.node > 0 and not tree.children[e.node]
+            absent[e.node] = e.node > 0 and not tree.children[e.node] and spoken_of.count(e.node) == 1
 
     # up: below[v] = P(evidence in the branch of v | v), scaled
     below = [m.copy() for m in local]
