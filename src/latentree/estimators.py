@@ -1,0 +1,634 @@
+"""Estimators for scikit-learn. They read data, call what does the work, and keep what it returns."""
+
+from __future__ import annotations
+
+import os
+import sys
+import warnings
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from math import inf, log
+from numbers import Number
+from typing import Any, Self
+
+import narwhals as nw
+import numpy as np
+from joblib import effective_n_jobs
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator, DensityMixin, TransformerMixin
+from sklearn.utils import check_array, check_random_state
+from sklearn.utils.validation import (
+    _check_feature_names_in,
+    check_is_fitted,
+    validate_data,
+)
+
+from .errors import DataError, LatentreeWarning, bad_parameter
+from .estimation import ITERATIONS, TOLERANCE, Fit, fit_classes
+from .formats.frame import table_from
+from .infer import log_likelihood_rows, posterior, sample
+from .model import Model
+from .report import Comparison, Shown, class_label, compare_classes, describe, findings, profiles, to_text
+from .runner import Budget, Progress
+from .table import Table, checked_weights
+from .variables import Variable
+
+__all__ = ["ClassComparison", "LatentClass", "compare"]
+
+FloatArray = NDArray[np.float64]
+RandomState = int | np.random.RandomState | np.random.Generator | None
+Bins = int | Mapping[str, int | Sequence[float]] | None
+
+SOFTENING = 1e-9
+"""Share of the uniform distribution that tells rows apart which the model itself calls impossible."""
+
+
+class LatentClass(TransformerMixin, DensityMixin, BaseEstimator):  # type: ignore[misc]
+    """Latent class analysis: a mixture of classes within which categorical variables are independent.
+
+    Parameters
+    ----------
+    n_classes : int, default 2
+        Number of classes.
+    n_init : int, default 32
+        Random starts. After a few steps the worse half is given up, again and again; the last 8 are run to the end and
+        the best of them is kept.
+    prior : float, mapping or None, default None
+        Dirichlet parameter of all probabilities: 1 is flat, above 1 keeps them away from 0 and 1. A mapping gives it
+        for some variables by name. None is maximum likelihood.
+    bins : int, dict or None, default None
+        How to cut continuous columns: into that many bins of equal frequency, or for each column by name into how many
+        bins or at which edges. Every column of an array of floats counts as continuous when this is an int.
+    unseen : {"error", "missing"}, default "error"
+        What to do with a value that was not there in :meth:`fit`.
+    tol : float, default 1e-6
+        EM ends when a step gains less log-likelihood (or log-posterior) than this.
+    max_iter : int, default 10000
+        Most steps of EM.
+    random_state : int, RandomState, Generator or None, default None
+        Source of the starts. The same number gives the same result, whatever ``n_jobs`` is.
+    n_jobs : int or None, default None
+        Threads. None is one, -1 all cores.
+    time_limit : float or None, default None
+        Seconds after which the best fit so far is taken, with a warning.
+    verbose : int, default 0
+        Whether to report progress on standard error.
+
+    Attributes
+    ----------
+    class_sizes_ : array of float [n_classes]
+        Probability of each class. Class 0 is the largest.
+    profiles_ : dict of str to array of float [n_classes, states]
+        P(state | class) by variable; the states of a variable are in the order of ``model_.states(name)``.
+    log_likelihood_ : float
+        Log-likelihood of the training data.
+    n_iter_ : int
+        Steps of the best run.
+    converged_ : bool
+        Whether it ended by its own rule.
+    warnings_ : list of str
+        What :meth:`fit` warned of. :meth:`summary` has further notes.
+    fit_ : Fit
+        Model, data, expected counts, objectives of all starts, and how the fit went.
+    model_ : Model
+        The fitted model, for queries such as ``model_.query("party", {"age": "young"})``.
+    table_ : Table
+        The training data as distinct rows.
+    n_features_in_ : int
+        Number of columns.
+    feature_names_in_ : array of str
+        Names of the columns, if the data have any.
+
+    See Also
+    --------
+    compare : The same for several numbers of classes.
+
+    Notes
+    -----
+    Text, categories, whole numbers and truth values are states; None, NaN and the like are missing cells, which are
+    summed out and never a state. A sample weight means repeating the row. Sparse matrices must be made dense.
+
+    By maximum likelihood, rows that the training data did not have may be impossible, which makes their log-likelihood
+    minus infinity. Cross-validation is better done with a prior a little above 1 and ``unseen="missing"``.
+
+    Ctrl-C during :meth:`fit` keeps the best fit so far, with a warning.
+
+    Examples
+    --------
+    >>> import latentree as lt
+    >>> ratings = lt.datasets.load_frame("carcinoma")
+    >>> lca = LatentClass(n_classes=3, random_state=0).fit(ratings)
+    >>> lca.class_sizes_.round(3).tolist()
+    [0.445, 0.374, 0.182]
+    >>> lca.predict(ratings.head(3)).tolist()
+    [1, 1, 1]
+    >>> print(lca.summary().splitlines()[0])
+    Latent class model: 3 classes, 7 variables, 118 rows (20 distinct)
+    """
+
+    def __init__(
+        self,
+        n_classes: int = 2,
+        *,
+        n_init: int = 32,
+        prior: float | Mapping[str, ArrayLike] | None = None,
+        bins: Bins = None,
+        unseen: str = "error",
+        tol: float = TOLERANCE,
+        max_iter: int = ITERATIONS,
+        random_state: RandomState = None,
+        n_jobs: int | None = None,
+        time_limit: float | None = None,
+        verbose: int = 0,
+    ) -> None:
+        self.n_classes = n_classes
+        self.n_init = n_init
+        self.prior = prior
+        self.bins = bins
+        self.unseen = unseen
+        self.tol = tol
+        self.max_iter = max_iter
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.time_limit = time_limit
+        self.verbose = verbose
+
+    # ---- fitting ---------------------------------------------------------------------------------------------
+
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        """Fit the model.
+
+        Parameters
+        ----------
+        X : data frame or array [rows, columns]
+            The data: pandas, Polars or PyArrow, or a NumPy array or list of rows.
+        y : ignored
+            For pipelines.
+        sample_weight : array of float [rows], optional
+            What each row counts for: a weight means repeating the row. Rows of weight zero are dropped.
+
+        Returns
+        -------
+        self
+        """
+        _check_parameters(self)
+        table = self._training_table(X, sample_weight)
+        rng, seed = _generator(self.random_state)
+        fit = fit_classes(table, int(self.n_classes), rng=rng, budget=Budget(seconds=self.time_limit), **_options(self))
+        self._keep(replace(fit, seed=seed))
+        for text in self.warnings_:
+            warnings.warn(text, LatentreeWarning, stacklevel=2)
+        return self
+
+    def fit_predict(self, X: Any, y: Any = None, sample_weight: Any = None) -> NDArray[np.int64]:
+        """Fit the model and return the class of each row."""
+        return self.fit(X, y, sample_weight=sample_weight).predict(X)
+
+    def _training_table(self, X: Any, sample_weight: Any) -> Table:
+        data = _validated(self, X, reset=True)
+        weights = _weights(sample_weight, data.shape[0])
+        table = table_from(data, weights=weights, bins=self.bins)
+        self._form = _Form.of(data)
+        return table
+
+    def _keep(self, fit: Fit) -> None:
+        self.fit_ = fit
+        self.model_ = fit.model
+        self.table_ = fit.table
+        self.class_sizes_ = fit.model.table(0)[0]
+        self.profiles_ = profiles(fit.model)
+        self.log_likelihood_ = fit.log_likelihood
+        self.n_iter_ = len(fit.trace)
+        self.converged_ = fit.converged
+        self.warnings_ = [f.text for f in findings(fit) if f.loud]
+
+    # ---- using it --------------------------------------------------------------------------------------------
+
+    def predict(self, X: Any) -> NDArray[np.int64]:
+        """Return the most probable class of each row."""
+        classes: NDArray[np.int64] = self.predict_proba(X).argmax(axis=1)
+        return classes
+
+    def predict_proba(self, X: Any) -> FloatArray:
+        """Return P(class | row).
+
+        Parameters
+        ----------
+        X : data frame or array [rows, columns]
+            The data. Missing cells are allowed, also a row without any value, which gets the sizes of the classes.
+
+        Returns
+        -------
+        array of float [rows, n_classes]
+            A row that the model calls impossible gets the classes that contradict it in the fewest cells, with a
+            warning.
+        """
+        table = self._table(X)
+        p = posterior(self.model_, table, self._latent)[self._latent]
+        lost = np.isnan(p[:, 0])
+        if lost.any():
+            warnings.warn(
+                f"{int(lost.sum()):,} of {len(p):,} rows are impossible under the model; they get the classes that "
+                "contradict them least. Fit with a prior above 1 to make no row impossible.",
+                LatentreeWarning,
+                stacklevel=2,
+            )
+            p[lost] = posterior(_softened(self.model_), table, self._latent)[self._latent][lost]
+        return p
+
+    def transform(self, X: Any) -> FloatArray:
+        """Return P(class | row); the same as :meth:`predict_proba`."""
+        return self.predict_proba(X)
+
+    def score_samples(self, X: Any) -> FloatArray:
+        """Return the log-likelihood of each row, minus infinity where the model calls it impossible."""
+        table = self._table(X)
+        return log_likelihood_rows(self.model_, table)
+
+    def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
+        """Return the mean log-likelihood of a row, weighted if weights are given. Higher is better."""
+        total, n = self._total(X, sample_weight)
+        return total / n
+
+    def aic(self, X: Any, sample_weight: Any = None) -> float:
+        """Return Akaike's criterion for data, -2 log-likelihood + 2 parameters. Lower is better."""
+        return self._criterion(X, sample_weight, lambda n: 2.0)
+
+    def bic(self, X: Any, sample_weight: Any = None) -> float:
+        """Return the Bayesian information criterion for data, -2 log-likelihood + ln(n) parameters. Lower is better.
+
+        The ``bic`` of :mod:`latentree.score` and :func:`compare` is -1/2 times this, of which higher is better.
+        """
+        return self._criterion(X, sample_weight, log)
+
+    def _criterion(self, X: Any, sample_weight: Any, penalty: Callable[[float], float]) -> float:
+        total, n = self._total(X, sample_weight)
+        return -2.0 * total + self.fit_.n_parameters * penalty(n)
+
+    def _total(self, X: Any, sample_weight: Any) -> tuple[float, float]:
+        """Return the log-likelihood of data and their size."""
+        rows = self.score_samples(X)
+        weights = _weights(sample_weight, len(rows))
+        if weights is None:
+            return float(rows.sum()), float(len(rows))
+        counted = weights > 0  # an impossible row of weight zero does not count
+        return float(weights[counted] @ rows[counted]), float(weights.sum())
+
+    def sample(self, n_samples: int = 1, *, random_state: RandomState = None, return_classes: bool = False) -> Any:
+        """Draw rows from the model.
+
+        Parameters
+        ----------
+        n_samples : int, default 1
+            How many.
+        random_state : int, RandomState, Generator or None
+            Source of randomness. Default: that of the estimator.
+        return_classes : bool, default False
+            Whether to return the class of each row as well.
+
+        Returns
+        -------
+        data frame or array [n_samples, columns]
+            In the form of the training data; a column that was cut holds the names of its bins.
+        classes : array of int [n_samples]
+            Only with ``return_classes``.
+
+        Examples
+        --------
+        >>> lca = LatentClass(random_state=0).fit([["yes", 1, 1], ["yes", 1, 1], ["no", 2, 2], ["no", 2, 2]])
+        >>> lca.sample(2).tolist()
+        [['yes', 1, 1], ['no', 2, 2]]
+        """
+        check_is_fitted(self)
+        if not _is_whole(n_samples, 1):
+            raise bad_parameter("n_samples", "sample", "a whole number of at least 1", n_samples)
+        rng, _ = _generator(self.random_state if random_state is None else random_state)
+        codes = sample(self.model_, int(n_samples), rng, latent=True)
+        rows = self._form.rows(codes[:, :-1], self.model_.variables)
+        return (rows, codes[:, -1].astype(np.int64)) if return_classes else rows
+
+    # ---- telling ---------------------------------------------------------------------------------------------
+
+    def summary(self, *, width: int = 80, max_variables: int | None = 30, max_states: int | None = 12) -> str:
+        """Return sizes, profiles, fit statistics, warnings and notes as text.
+
+        Parameters
+        ----------
+        width : int, default 80
+            Columns of text.
+        max_variables, max_states : int or None
+            Of more variables, those that tell most about the class are shown; of more states, the most frequent. None
+            shows all.
+        """
+        return Shown(to_text(self.report(), width=width, max_variables=max_variables, max_states=max_states))
+
+    def report(self) -> dict[str, Any]:
+        """Return all that :meth:`summary` shows as plain values; see :func:`latentree.report.describe`."""
+        check_is_fitted(self)
+        return describe(self.fit_)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the model to a file that :func:`latentree.load` reads; see :mod:`latentree.formats.json`."""
+        from .formats.json import save
+
+        check_is_fitted(self)
+        told = {name: self.report()[name] for name in ("kind", "n", "log_likelihood", "n_parameters", "seed", "reason")}
+        save(replace(self.model_, provenance={**self.model_.provenance, **told}), path)
+
+    def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.object_]:
+        """Return the names of the columns that :meth:`transform` makes: ``class0``, ``class1``, ..."""
+        check_is_fitted(self)
+        _check_feature_names_in(self, input_features)
+        return np.array([class_label(i) for i in range(len(self.class_sizes_))], dtype=object)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.categorical = True
+        tags.input_tags.string = True
+        tags.input_tags.allow_nan = True
+        return tags
+
+    # ---- reading new data ------------------------------------------------------------------------------------
+
+    @property
+    def _latent(self) -> str:
+        return self.model_.tree.names[0]
+
+    def _table(self, X: Any) -> Table:
+        check_is_fitted(self)
+        columns = _columns(_validated(self, X, reset=False))
+        # By position: scikit-learn has compared the names, and lets arrays and frames stand for each other.
+        named = dict(zip((v.name for v in self.model_.variables), columns, strict=True))
+        return table_from(named, variables=self.model_.variables, unseen=self.unseen)
+
+
+# ---- several numbers of classes ------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class ClassComparison(Comparison):
+    """What :func:`compare` returns: a :class:`~latentree.report.Comparison` that also holds the estimators."""
+
+    estimators: tuple[LatentClass, ...] = ()
+
+    def best_estimator(self, score: str | None = None) -> LatentClass:
+        """Return the fitted estimator with the highest score, by default the first of ``scores``."""
+        return self.estimators[self._at(score)]
+
+
+def compare(
+    X: Any,
+    n_classes: Iterable[int] = range(1, 7),
+    scores: str | Sequence[str] = ("bic",),
+    *,
+    sample_weight: Any = None,
+    n_init: int = 32,
+    prior: float | Mapping[str, ArrayLike] | None = None,
+    bins: Bins = None,
+    unseen: str = "error",
+    tol: float = TOLERANCE,
+    max_iter: int = ITERATIONS,
+    random_state: RandomState = None,
+    n_jobs: int | None = None,
+    time_limit: float | None = None,
+    verbose: int = 0,
+) -> ClassComparison:
+    """Fit latent class models with several numbers of classes.
+
+    Parameters
+    ----------
+    X : data frame or array [rows, columns]
+        The data, as for :class:`LatentClass`.
+    n_classes : iterable of int
+        How many classes; 1, where the variables are independent, is always among them.
+    scores : str or sequence of str
+        Scores of :mod:`latentree.score` to compare by, higher being better; the first decides unless another is named.
+    sample_weight : array of float [rows], optional
+        What each row counts for.
+    time_limit : float, optional
+        Seconds for all fits together; fits it leaves no time for are skipped, with a warning.
+    n_init, prior, bins, unseen, tol, max_iter, random_state, n_jobs, verbose
+        As for :class:`LatentClass`. With a number for ``random_state`` every fit is the one that
+        :class:`LatentClass` gives.
+
+    Returns
+    -------
+    ClassComparison
+        Shows itself as a table; ``table``, ``to_frame()``, ``best(score)`` and ``best_estimator(score)`` are its parts.
+
+    Examples
+    --------
+    >>> import latentree as lt
+    >>> compare(lt.datasets.load_frame("carcinoma"), range(1, 5), random_state=0)
+    classes  log-lik.  parameters       bic  rel. entropy  smallest
+    ---------------------------------------------------------------
+          1   -524.46           7   -541.16         1.000   100.0 %
+          2   -317.26          15   -353.04         0.986    49.9 %
+          3   -293.70          23  *-348.57         0.926    18.2 %
+          4   -289.29          31   -363.23         0.902     9.4 %
+    <BLANKLINE>
+    Scores: higher is better, * is best. bic: 3 classes.
+    """
+    one = LatentClass(
+        1,
+        n_init=n_init,
+        prior=prior,
+        bins=bins,
+        unseen=unseen,
+        tol=tol,
+        max_iter=max_iter,
+        random_state=random_state,
+        n_jobs=n_jobs,
+        time_limit=time_limit,
+        verbose=verbose,
+    )
+    _check_parameters(one, owner="compare")
+    table = one._training_table(X, sample_weight)
+    rng, seed = _generator(random_state)
+    found = compare_classes(
+        table,
+        n_classes,
+        rng=rng if seed is None else seed,
+        scores=scores,
+        budget=Budget(seconds=time_limit),
+        **_options(one),
+    )
+    unfinished = [row["n_classes"] for row in found.table if not row["converged"]]
+    if unfinished or found.skipped:
+        _warn_unfinished(unfinished, found.skipped)
+    estimators = tuple(_fitted_like(one, fit) for fit in found.fits)
+    return ClassComparison(found.fits, found.scores, found.table, found.skipped, estimators)
+
+
+def _warn_unfinished(unfinished: Sequence[int], skipped: Sequence[int]) -> None:
+    parts = []
+    if unfinished:
+        parts.append(f"The fits of {', '.join(map(str, unfinished))} classes did not converge.")
+    if skipped:
+        parts.append(f"No time was left for {', '.join(map(str, skipped))} classes.")
+    text = f"{' '.join(parts)} Allow more time or iterations, or a larger tolerance."
+    warnings.warn(text, LatentreeWarning, stacklevel=3)
+
+
+def _fitted_like(one: LatentClass, fit: Fit) -> LatentClass:
+    own = LatentClass(**{**one.get_params(deep=False), "n_classes": int(fit.model.tree.cardinality[0])})
+    for name in ("n_features_in_", "feature_names_in_", "_form"):
+        if hasattr(one, name):
+            setattr(own, name, getattr(one, name))
+    own._keep(fit)
+    return own
+
+
+# ---- parameters ----------------------------------------------------------------------------------------------------
+
+
+def _check_parameters(given: LatentClass, owner: str = "LatentClass") -> None:
+    number = "a number of at least 0"
+    rules = (
+        ("n_classes", _is_whole(given.n_classes, 1), "a whole number of at least 1"),
+        ("n_init", _is_whole(given.n_init, 1), "a whole number of at least 1"),
+        ("prior", _is_prior(given.prior), "a number of at least 1, a mapping of them by name, or None"),
+        ("bins", _is_bins(given.bins), "a whole number of at least 2, a dict of columns, or None"),
+        ("unseen", isinstance(given.unseen, str) and given.unseen in ("error", "missing"), "'error' or 'missing'"),
+        ("tol", _is_number(given.tol, 0), number),
+        ("max_iter", _is_whole(given.max_iter, 1), "a whole number of at least 1"),
+        ("n_jobs", _is_jobs(given.n_jobs), "a whole number other than 0, or None"),
+        ("time_limit", given.time_limit is None or _is_number(given.time_limit, 0), f"{number}, or None"),
+        ("verbose", isinstance(given.verbose, bool) or _is_whole(given.verbose, 0), "a whole number of at least 0"),
+    )
+    for name, good, must in rules:
+        if not good:
+            raise bad_parameter(name, owner, must, getattr(given, name))
+
+
+def _is_whole(value: Any, least: float) -> bool:
+    return isinstance(value, int | np.integer) and not isinstance(value, bool) and bool(value >= least)
+
+
+def _is_number(value: Any, least: float) -> bool:
+    real = isinstance(value, int | float | np.integer | np.floating) and not isinstance(value, bool)
+    return bool(real and least <= value < inf)
+
+
+def _is_jobs(jobs: Any) -> bool:
+    return jobs is None or (_is_whole(jobs, -inf) and jobs != 0)
+
+
+def _is_prior(prior: Any) -> bool:
+    return prior is None or isinstance(prior, Mapping) or _is_number(prior, 1)
+
+
+def _is_bins(bins: Any) -> bool:
+    return bins is None or isinstance(bins, Mapping) or _is_whole(bins, 2)
+
+
+def _options(given: LatentClass) -> dict[str, Any]:
+    """Collect what the core is told."""
+    return {
+        "n_starts": int(given.n_init),
+        "prior": given.prior,
+        "tol": float(given.tol),
+        "max_iterations": int(given.max_iter),
+        "threads": int(effective_n_jobs(given.n_jobs)),
+        "on_progress": _report_progress if given.verbose else None,
+    }
+
+
+def _report_progress(event: Progress) -> None:
+    print(f"[latentree] {event}", file=sys.stderr)
+
+
+def _generator(random_state: Any) -> tuple[np.random.Generator, int | None]:
+    """Turn what scikit-learn takes for a source of randomness into a generator, and the seed if it is a number."""
+    if random_state is None or isinstance(random_state, np.random.Generator):
+        return np.random.default_rng(random_state), None
+    if _is_whole(random_state, 0):
+        return np.random.default_rng(random_state), int(random_state)
+    if random_state is np.random or isinstance(random_state, np.random.RandomState):
+        # A RandomState goes on with every use, as it does elsewhere in scikit-learn.
+        drawn = check_random_state(random_state).randint(0, 2**32, size=4, dtype=np.uint32)
+        return np.random.default_rng(drawn.tolist()), None
+    must = "a whole number of at least 0, a RandomState, a Generator or None"
+    raise bad_parameter("random_state", "LatentClass", must, random_state)
+
+
+# ---- data ----------------------------------------------------------------------------------------------------------
+
+
+def _validated(estimator: LatentClass, X: Any, *, reset: bool) -> Any:
+    """Return a narwhals frame or an array, checked by scikit-learn's rules."""
+    frame = nw.from_native(X, pass_through=True)
+    if isinstance(frame, nw.LazyFrame):
+        frame = frame.collect()
+    if isinstance(frame, nw.DataFrame):
+        # Not made an array, which would cost time, and categories their order.
+        validate_data(estimator, frame.to_native(), reset=reset, skip_check_array=True)
+        return frame
+    if isinstance(X, np.ma.MaskedArray):  # a plain array forgets what is masked
+        validate_data(estimator, X, reset=reset, skip_check_array=True)
+        return X
+    checked = validate_data(estimator, X, reset=reset, dtype=None, ensure_all_finite="allow-nan")
+    if checked.dtype.kind in "US" and not hasattr(X, "dtype"):  # a list, whose numbers have become text
+        return np.array(X, dtype=object)
+    return checked
+
+
+def _columns(data: Any) -> list[Any]:
+    return list(data.iter_columns()) if isinstance(data, nw.DataFrame) else list(data.T)
+
+
+def _weights(sample_weight: Any, n_rows: int) -> FloatArray | None:
+    if sample_weight is None:
+        return None
+    if isinstance(sample_weight, Number):
+        sample_weight = np.full(n_rows, sample_weight)
+    weights = checked_weights(check_array(sample_weight, ensure_2d=False, dtype=np.float64), n_rows)
+    if not weights.any():
+        raise DataError("All sample weights are zero. At least one row must count.")
+    return weights
+
+
+def _softened(model: Model) -> Model:
+    """Lift all probabilities above zero, so little that only rows the model calls impossible can tell."""
+    tree = model.tree
+    even = np.repeat(1.0 / tree.cardinality, tree.rows * tree.cardinality)
+    return model.with_parameters((1 - SOFTENING) * model.parameters + SOFTENING * even)
+
+
+@dataclass(frozen=True)
+class _Form:
+    """What the training data looked like, so that samples look the same."""
+
+    empty: Any
+    """An array or native data frame without rows."""
+
+    @classmethod
+    def of(cls, data: Any) -> _Form:
+        return cls(data.head(0).to_native() if isinstance(data, nw.DataFrame) else np.empty(0, dtype=data.dtype))
+
+    def rows(self, codes: NDArray[np.int16], variables: Sequence[Variable]) -> Any:
+        columns = [_decoded(codes[:, i], v) for i, v in enumerate(variables)]
+        if isinstance(self.empty, np.ndarray):
+            table = np.column_stack(columns)
+            return table if any(v.edges is not None for v in variables) else table.astype(self.empty.dtype)
+        return self._frame(columns, variables)
+
+    def _frame(self, columns: Sequence[NDArray[np.object_]], variables: Sequence[Variable]) -> Any:
+        like = nw.from_native(self.empty)
+        named = {v.name: column.tolist() for v, column in zip(variables, columns, strict=True)}
+        frame = nw.from_dict(named, backend=like.implementation)
+        kept = [v.name for v in variables if v.edges is None]
+        if not like.implementation.is_pandas_like():
+            types = dict(zip(named, like.schema.values(), strict=True))
+            return frame.with_columns(nw.col(name).cast(types[name]) for name in kept).to_native()
+        native: Any = frame.to_native()  # pandas itself, since narwhals does not know the order of its categories
+        types = dict(zip(named, self.empty.dtypes, strict=True))
+        native = native.astype({name: types[name] for name in kept})
+        native.columns = self.empty.columns
+        return native
+
+
+def _decoded(codes: NDArray[np.int16], variable: Variable) -> NDArray[np.object_]:
+    states = np.empty(variable.cardinality, dtype=object)
+    states[:] = variable.states
+    return states[codes]

@@ -1,0 +1,207 @@
+"""Latent class models with different numbers of classes, side by side."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from .. import score as criteria
+from ..errors import bad_parameter
+from ..estimation import Fit, fit_classes
+from ..runner import Budget, Clock, StopReason
+from ..table import Table
+from .warn import SAME_OPTIMUM, findings, starts_at_best
+
+__all__ = ["Comparison", "compare_classes", "known_scores"]
+
+NOT_FOR_CHOICE = ("entropy", "relative_entropy")
+"""Functions of :mod:`latentree.score` that do not say which model is better; one class always has the best."""
+
+
+def known_scores() -> tuple[str, ...]:
+    """Names of the scores to compare by.
+
+    Examples
+    --------
+    >>> "bic" in known_scores()
+    True
+    """
+    return tuple(name for name in criteria.__all__ if name not in NOT_FOR_CHOICE)
+
+
+@dataclass(frozen=True, eq=False)
+class Comparison:
+    """Fits with different numbers of classes. Printing it shows them as a table.
+
+    Attributes
+    ----------
+    fits : tuple of Fit
+        By rising number of classes.
+    scores : tuple of str
+        What they are compared by; higher is better.
+    table : list of dict
+        One row for each fit: ``n_classes``, ``log_likelihood``, ``n_parameters``, the scores, ``relative_entropy``,
+        ``smallest_class`` (its probability), ``starts_at_best``, ``converged``, ``reason``, ``seconds`` and
+        ``warnings``.
+    skipped : tuple of int
+        Numbers of classes that the time limit left no time for.
+    """
+
+    fits: tuple[Fit, ...]
+    scores: tuple[str, ...]
+    table: list[dict[str, Any]]
+    skipped: tuple[int, ...] = ()
+
+    def best(self, score: str | None = None) -> Fit:
+        """Return the fit with the highest score.
+
+        Parameters
+        ----------
+        score : str, optional
+            One of ``scores``. Default: the first of them.
+        """
+        return self.fits[self._at(score)]
+
+    def best_n_classes(self, score: str | None = None) -> int:
+        """Return the number of classes with the highest score."""
+        return int(self.table[self._at(score)]["n_classes"])
+
+    def to_frame(self, backend: str = "pandas") -> Any:
+        """Return the table as a data frame of pandas, Polars or PyArrow; warnings are joined to one text."""
+        import narwhals as nw
+
+        rows = [{**row, "warnings": " ".join(row["warnings"])} for row in self.table]
+        columns = {name: [row[name] for row in rows] for name in rows[0]}
+        return nw.from_dict(columns, backend=backend).to_native()  # type: ignore[arg-type]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values that JSON can hold."""
+        return {
+            "kind": "comparison of latent class models",
+            "scores": list(self.scores),
+            "higher_is_better": True,
+            "best": {name: self.best_n_classes(name) for name in self.scores},
+            "fits": [dict(row) for row in self.table],
+            "skipped": list(self.skipped),
+        }
+
+    def _at(self, score: str | None) -> int:
+        name = self.scores[0] if score is None else score
+        if name not in self.scores:
+            raise bad_parameter("score", "best", f"one of {', '.join(map(repr, self.scores))}", score)
+        return int(np.argmax([row[name] for row in self.table]))
+
+    def __repr__(self) -> str:
+        from .text import to_text
+
+        return to_text(self.to_dict())
+
+
+def compare_classes(
+    table: Table,
+    n_classes: Iterable[int] = range(1, 7),
+    *,
+    rng: np.random.Generator | int,
+    scores: str | Sequence[str] = ("bic",),
+    budget: Budget | Clock | None = None,
+    **options: Any,
+) -> Comparison:
+    """Fit latent class models with several numbers of classes.
+
+    Parameters
+    ----------
+    table : Table
+        The data.
+    n_classes : iterable of int
+        How many classes; 1, where the variables are independent, is always among them.
+    rng : numpy.random.Generator or int
+        Source of the starts, or its seed. Every fit begins with the generator in the same state, so that each is what
+        fitting that number of classes alone gives.
+    scores : str or sequence of str
+        Functions of :mod:`latentree.score` by name, higher being better.
+    budget : Budget or Clock, optional
+        Time for all fits together. Fits it leaves no time for are skipped.
+    **options
+        Those of :func:`latentree.estimation.fit_classes`.
+
+    Returns
+    -------
+    Comparison
+
+    Examples
+    --------
+    >>> from latentree import datasets
+    >>> compared = compare_classes(datasets.load("carcinoma"), range(1, 5), rng=0)
+    >>> compared.best_n_classes("bic")
+    3
+    >>> [round(row["bic"], 2) for row in compared.table]
+    [-541.16, -353.04, -348.57, -363.23]
+    """
+    numbers = _numbers(n_classes)
+    names = _names(scores)
+    seed = None if isinstance(rng, np.random.Generator) else int(rng)
+    source = rng if isinstance(rng, np.random.Generator) else np.random.default_rng(rng)
+    clock = budget if isinstance(budget, Clock) else (budget or Budget()).start()
+    fits: list[Fit] = []
+    for i, k in enumerate(numbers):
+        if fits and (clock.expired or fits[-1].reason is StopReason.INTERRUPTED):
+            break
+        own = source if i == len(numbers) - 1 else copy.deepcopy(source)
+        fits.append(replace(fit_classes(table, k, rng=own, budget=clock, **options), seed=seed))
+    rows = [_row(fit, names) for fit in fits]
+    if options.get("prior") is None:  # a prior may well prefer less likelihood
+        _mark_lower(rows)
+    return Comparison(tuple(fits), names, rows, tuple(numbers[len(fits) :]))
+
+
+def _numbers(given: Iterable[int]) -> list[int]:
+    wanted = "whole numbers of at least 1"
+    if isinstance(given, int | np.integer) and not isinstance(given, bool):
+        given = (int(given),)
+    if isinstance(given, str | bytes) or not isinstance(given, Iterable):
+        raise bad_parameter("n_classes", "compare", wanted, given)
+    numbers = list(given)
+    for k in numbers:
+        if isinstance(k, bool) or not isinstance(k, int | np.integer) or k < 1:
+            raise bad_parameter("n_classes", "compare", wanted, k)
+    return sorted({1, *map(int, numbers)})
+
+
+def _names(scores: str | Sequence[str]) -> tuple[str, ...]:
+    names = (scores,) if isinstance(scores, str) else tuple(scores)
+    known = known_scores()
+    for name in names or (None,):
+        if name not in known:
+            raise bad_parameter("scores", "compare", f"among {', '.join(map(repr, known))}", name)
+    return tuple(dict.fromkeys(names))
+
+
+def _row(fit: Fit, scores: Sequence[str]) -> dict[str, Any]:
+    return {
+        "n_classes": int(fit.model.tree.cardinality[0]),
+        "log_likelihood": fit.log_likelihood,
+        "n_parameters": fit.n_parameters,
+        **{name: float(getattr(criteria, name)(fit)) for name in scores},
+        "relative_entropy": criteria.relative_entropy(fit),
+        "smallest_class": float(fit.model.table(0).min()),
+        "starts_at_best": starts_at_best(fit),
+        "converged": fit.converged,
+        "reason": fit.reason.value,
+        "seconds": fit.seconds,
+        "warnings": [f.text for f in findings(fit) if f.loud],
+    }
+
+
+def _mark_lower(rows: list[dict[str, Any]]) -> None:
+    """More classes can do all that fewer can: less likelihood shows a local optimum."""
+    for before, row in pairwise(rows):
+        if row["log_likelihood"] < before["log_likelihood"] - SAME_OPTIMUM:
+            row["warnings"].append(
+                f"Its log-likelihood is below that of {before['n_classes']} classes, so that a better fit exists. Use "
+                "more starts."
+            )
