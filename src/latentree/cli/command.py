@@ -1,0 +1,127 @@
+"""What all commands have in common: help in sections, ``--json``, ``--debug``, and warnings in words."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any, TypeVar
+
+import click
+
+from ..errors import LatentreeWarning
+from .output import Session, note
+from .wording import for_shell
+
+__all__ = ["SETTINGS", "Command", "command", "debug_option", "option", "session", "warn", "write_examples"]
+
+SETTINGS: dict[str, Any] = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
+
+OTHERS = "Other options"
+"""The last section of the help."""
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+
+class Option(click.Option):
+    """An option that stands in a section of the help."""
+
+    def __init__(self, *args: Any, section: str = OTHERS, **more: Any) -> None:
+        super().__init__(*args, **more)
+        self.section = section
+
+
+class Command(click.Command):
+    """A command with options in sections and examples at the end of its help."""
+
+    def __init__(self, *args: Any, examples: str = "", **more: Any) -> None:
+        super().__init__(*args, **more)
+        self.examples = examples
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the options, section by section."""
+        sections: dict[str, list[tuple[str, str]]] = {}
+        for parameter in self.get_params(ctx):
+            record = parameter.get_help_record(ctx) if isinstance(parameter, click.Option) else None
+            if record is not None:
+                sections.setdefault(getattr(parameter, "section", OTHERS), []).append(record)
+        for title, records in sorted(sections.items(), key=lambda item: item[0] == OTHERS):
+            with formatter.section(title):
+                formatter.write_dl(records)
+
+    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the examples."""
+        write_examples(formatter, self.examples)
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run it, with warnings as notes on standard error."""
+        with _noting_warnings(ctx.ensure_object(Session)):
+            return super().invoke(ctx)
+
+
+def write_examples(formatter: click.HelpFormatter, lines: str) -> None:
+    """Write lines as they are: a command that is folded cannot be copied."""
+    with formatter.section("Examples"):
+        for line in lines.strip().splitlines():
+            formatter.write(f"  {line.strip()}\n")
+
+
+def command(name: str, *, examples: str) -> Callable[[Callable[..., Any]], Command]:
+    """Make a function a command, with the options that every command has."""
+
+    def made(function: Callable[..., Any]) -> Command:
+        whole = json_option(debug_option(function))
+        return click.command(name, cls=Command, examples=examples, context_settings=SETTINGS)(whole)
+
+    return made
+
+
+def option(*names: str, section: str, **more: Any) -> Callable[[Function], Function]:
+    """Add an option to a section of the help."""
+    return click.option(*names, cls=Option, section=section, **more)
+
+
+def _set_debug(ctx: click.Context, parameter: click.Parameter, value: bool) -> None:
+    if value:
+        ctx.ensure_object(Session).debug = True
+
+
+def debug_option(function: Function) -> Function:
+    """Add ``--debug``."""
+    return click.option(
+        "--debug", is_flag=True, expose_value=False, is_eager=True, callback=_set_debug, help="Show where errors arose."
+    )(function)
+
+
+def json_option(function: Function) -> Function:
+    """Add ``--json``."""
+    return click.option(
+        "--json", "as_json", is_flag=True, help="Print one JSON object; all else goes to standard error."
+    )(function)
+
+
+def session() -> Session:
+    """Return the session of the command that is running."""
+    return click.get_current_context().ensure_object(Session)
+
+
+def warn(text: str, own: Session | None = None) -> None:
+    """Say on standard error what a user should know, and keep it for ``--json``."""
+    (own or session()).warnings.append(text)
+    note(text, label="Warning:", colour="yellow")
+
+
+@contextmanager
+def _noting_warnings(own: Session) -> Iterator[None]:
+    with warnings.catch_warnings():
+        warnings.simplefilter("always", LatentreeWarning)
+        default = warnings.showwarning
+
+        def show(message: Warning | str, category: type[Warning], *where: Any, **more: Any) -> None:
+            if not issubclass(category, LatentreeWarning):
+                default(message, category, *where, **more)
+                return
+            warn(for_shell(str(message)), own)
+
+        warnings.showwarning = show
+        yield

@@ -1,0 +1,155 @@
+"""Data and models as the command line names them."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ..errors import DataError, FileFormatError
+from .output import note
+from .types import Bins, merged_bins, split
+
+if TYPE_CHECKING:
+    from ..formats.columns import Frame
+    from ..model import Model
+    from ..table import Table
+
+__all__ = ["Source", "load_model", "open_source", "table_for", "table_to_learn_from"]
+
+STANDARD_INPUT = "/dev/stdin"
+
+
+@dataclass(frozen=True, eq=False)
+class Source:
+    """Data as they came.
+
+    Attributes
+    ----------
+    name : str
+        What to call them: the file's name without its folder, or the data set's.
+    path : str or None
+        The file, if they came from one that must not be overwritten.
+    frame : Frame
+        All columns.
+    columns : tuple of str or None
+        Columns to use unless the user says others.
+    weights : str or None
+        Column of weights unless the user names another.
+    """
+
+    name: str
+    path: str | None
+    frame: Frame
+    columns: tuple[str, ...] | None = None
+    weights: str | None = None
+
+
+def open_source(
+    data: str, *, format: str | None, delimiter: str | None, encoding: str | None, no_header: bool, **rest: Any
+) -> Source:
+    """Read a file, standard input (``-``), or a data set by its name if there is no such file."""
+    from ..formats import read_frame
+
+    if not os.path.exists(data) and data != "-":
+        return _data_set(data)
+    path, name = (STANDARD_INPUT, "standard input") if data == "-" else (data, Path(data).name)
+    if os.path.isdir(path):
+        raise DataError(f"'{data}' is a folder. Give a file in it.")
+    frame = read_frame(
+        path,
+        format=format or ("csv" if data == "-" else None),
+        delimiter=delimiter,
+        encoding=encoding,
+        header=False if no_header else None,
+    )
+    return Source(name, None if data == "-" else data, frame)
+
+
+def _data_set(name: str) -> Source:
+    from .. import datasets
+
+    if name not in (*datasets.names(), *datasets.names(shipped=False)):
+        raise DataError(
+            f"There is no file '{name}', nor a data set of that name. "
+            "Check the path, or see 'latentree datasets' for what there is."
+        )
+    about = datasets.describe(name)
+    frame = datasets._read(about, None)
+    note(f"There is no file '{name}': using the data set of that name.")
+    return Source(name, None, frame, about.use or None, about.weights)
+
+
+def table_to_learn_from(
+    source: Source,
+    *,
+    columns: Sequence[str],
+    drop: Sequence[str],
+    weights: str | None,
+    bins: Sequence[Bins],
+    merge_rare: float | None,
+    missing: Sequence[str],
+    no_default_missing: bool,
+    **rest: Any,
+) -> Table:
+    """Make a table whose states are those of the data."""
+    from ..formats.frame import table_from
+
+    known = source.frame.columns
+    return table_from(
+        source.frame,
+        columns=_names(columns, known) or source.columns,
+        drop=_names(drop, known),
+        weights=weights or source.weights,
+        bins=merged_bins(bins),
+        merge_rare=merge_rare,
+        missing=missing_texts(missing, no_default_missing),
+    )
+
+
+def table_for(
+    model: Model,
+    source: Source,
+    *,
+    weights: str | None,
+    unseen: str,
+    missing: Sequence[str],
+    no_default_missing: bool,
+    **rest: Any,
+) -> Table:
+    """Make a table whose states are those of a model."""
+    from ..formats.frame import table_from
+
+    return table_from(
+        source.frame,
+        variables=model.variables,
+        weights=weights or source.weights,
+        unseen=unseen,
+        missing=missing_texts(missing, no_default_missing),
+    )
+
+
+def missing_texts(given: Sequence[str], no_default: bool) -> set[str]:
+    """Return the cells that count as missing."""
+    from ..formats.frame import MISSING_TEXTS
+
+    return {"", *(() if no_default else MISSING_TEXTS), *(part for text in given for part in split(text))}
+
+
+def _names(given: Sequence[str], known: Any) -> list[str]:
+    # A name that holds a comma needs no quotes if it is the whole of the option.
+    return [name for text in given for name in ([text] if text in known else split(text))]
+
+
+def load_model(path: str) -> Model:
+    """Read a model file."""
+    from ..formats.json import load
+
+    try:
+        return load(path)
+    except FileNotFoundError:
+        raise FileFormatError(f"There is no model file '{path}'.") from None
+    except IsADirectoryError:
+        raise FileFormatError(f"'{path}' is a folder. Give a model file in it.") from None

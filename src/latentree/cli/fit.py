@@ -1,0 +1,238 @@
+"""``latentree fit``: latent class analysis."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from .app import INTERRUPTED
+from .command import command as command_
+from .command import option, session, warn
+from .options import data_argument, learning_options
+from .output import emit, note, print_report
+from .types import CLASSES
+
+if TYPE_CHECKING:
+    from ..estimation import Fit
+    from ..model import Model
+    from ..report import Comparison
+    from ..table import Table
+    from .data import Source
+    from .series import Series
+
+__all__ = ["command"]
+
+EXAMPLES = """
+latentree fit carcinoma --classes 1-4
+latentree fit survey.csv --drop id --classes 1-6 --out model.json --assign rows.csv
+latentree fit survey.csv --columns sex,smokes,age --bins age=3 --classes 3
+latentree fit counts.csv --weights n --classes 2-5 --score aic --starts 200 --seed 1
+latentree fit big.csv --classes 2-20 --time-limit 60 --json > fit.json
+"""
+
+MODELS, FITTING, OUTPUT = "Which models", "How they are fitted", "Output"
+
+
+@command_("fit", examples=EXAMPLES)
+@data_argument
+@option(
+    "--classes",
+    type=CLASSES,
+    default="1-6",
+    show_default=True,
+    section=MODELS,
+    metavar="NUMBERS",
+    help="Numbers of classes to try: 3, 2,4 or 1-6. With more than one, a single class is always compared too. Where "
+    "to stop is for you to say: an automatic choice is not there yet.",
+)
+@option(
+    "--score",
+    type=click.Choice(["bic", "aic"]),
+    default="bic",
+    show_default=True,
+    section=MODELS,
+    help="What decides between them.",
+)
+@option(
+    "--prior",
+    type=click.FloatRange(min=1),
+    section=FITTING,
+    metavar="NUMBER",
+    help="Dirichlet parameter of every distribution: 1 is flat, more keeps probabilities away from 0 and 1. "
+    "Default: maximum likelihood.",
+)
+@option(
+    "--starts",
+    type=click.IntRange(min=1),
+    default=32,
+    show_default=True,
+    section=FITTING,
+    metavar="N",
+    help="Random starts for each model; the best of them are run to the end.",
+)
+@option(
+    "--tol",
+    type=click.FloatRange(min=0),
+    default=1e-6,
+    show_default=True,
+    section=FITTING,
+    metavar="GAIN",
+    help="A run ends when a step gains less log-likelihood than this.",
+)
+@option(
+    "--seed",
+    type=click.IntRange(min=0),
+    default=0,
+    show_default=True,
+    section=FITTING,
+    metavar="N",
+    help="Where the random starts come from: the same seed gives the same models.",
+)
+@option(
+    "--threads",
+    type=click.IntRange(min=1),
+    default=1,
+    show_default=True,
+    section=FITTING,
+    metavar="N",
+    help="Threads; they do not change the result.",
+)
+@option(
+    "--time-limit",
+    type=click.FloatRange(min=0),
+    metavar="SECONDS",
+    section=FITTING,
+    help="Stop after this time, for all models together, with the best so far.",
+)
+@learning_options
+@option("--out", type=click.Path(), metavar="FILE", section=OUTPUT, help="Write the best model to this file (JSON).")
+@option(
+    "--assign",
+    type=click.Path(),
+    metavar="FILE",
+    section=OUTPUT,
+    help="Write the rows of DATA to this file, with the class of each and the probability of every class appended; "
+    "CSV, TSV if it ends in .tsv, gzipped if in .gz.",
+)
+@option("--all", "everything", is_flag=True, section=OUTPUT, help="Show all variables and states, however many.")
+def command(data: str, out: str | None, assign: str | None, everything: bool, as_json: bool, **options: Any) -> int:
+    """Latent class analysis: find groups of rows that answer alike.
+
+    DATA is a file, '-' for standard input, or a data set of latentree by name. Every column is a categorical variable,
+    whatever it holds; cells may be missing. Columns of numbers need --bins, and identifiers --drop.
+
+    Models with different numbers of classes are fitted and compared, and the best is shown: how large its classes are
+    and how they answer. AIC = LL - d and BIC = LL - d/2 ln N, where d is the number of parameters: higher is better.
+    Relative entropy tells how sure the classes of the rows are: 1 certain, 0 not at all.
+
+    Ctrl-C stops the fitting; the best model so far is shown and written, and the exit status is 130.
+    """
+    from .data import open_source, table_to_learn_from
+    from .files import check_outputs, check_rows_file
+    from .series import compared
+
+    started = time.perf_counter()
+    check_rows_file("--assign", assign)
+    check_outputs({"--out": out, "--assign": assign}, [data])
+    source = open_source(data, **options)
+    table = table_to_learn_from(source, **options)
+    series = _fitted(table, options)
+    comparison = compared(series, options["score"], options["prior"])
+    best = _best(comparison, options["classes"])
+    _write(best, source, options, out, assign)
+    if as_json:
+        emit(_document(best, comparison, source, series, started))
+    else:
+        _show(best, comparison, options["classes"], everything)
+    if series.interrupted:
+        left = f" Not fitted: {', '.join(map(str, series.left))} classes." if series.left else ""
+        note(f"Interrupted: this is the best so far.{left}")
+    return INTERRUPTED if series.interrupted else 0
+
+
+def _fitted(table: Table, options: dict[str, Any]) -> Series:
+    from ..errors import ModelError
+    from .progress import meter
+    from .series import Recipe, fit_series
+
+    asked = options["classes"]
+    numbers = asked if len(asked) == 1 else sorted({1, *asked})
+    recipe = Recipe(**{name: options[name] for name in ("seed", "starts", "tol", "prior", "threads")})
+    with meter(len(numbers)) as shown:
+        series = fit_series(table, numbers, recipe, time_limit=options["time_limit"], meter=shown)
+    if series.fits:
+        return series
+    if series.interrupted:
+        raise KeyboardInterrupt
+    raise ModelError("All models hold the data impossible. Use a --prior above 1.")
+
+
+def _best(comparison: Comparison, asked: tuple[int, ...]) -> Fit:
+    """Choose among the numbers of classes asked for; a single class is there to compare with."""
+    score = comparison.scores[0]
+    rows = [(row["n_classes"] in asked, row[score]) for row in comparison.table]
+    at = max(range(len(rows)), key=lambda i: (rows[i], -i))
+    if rows[at][0] and comparison.best_n_classes() not in asked:
+        warn(f"A single class has the higher {score.upper()}: by it, the data give no reason for more.")
+    return comparison.fits[at]
+
+
+# ---- what comes out ------------------------------------------------------------------------------------------------
+
+
+def _show(best: Fit, comparison: Comparison, asked: tuple[int, ...], everything: bool) -> None:
+    from ..report import describe
+
+    if len(asked) > 1:
+        print_report(comparison.to_dict())
+        click.echo()
+    print_report(describe(best), everything=everything)
+
+
+def _document(best: Fit, comparison: Comparison, source: Source, series: Series, started: float) -> dict[str, Any]:
+    from ..report import describe
+
+    report = describe(best)
+    return {
+        "command": "fit",
+        "data": source.name,
+        "score": comparison.scores[0],
+        **report,
+        "n_rows": len(best.table.inverse),
+        "seconds": time.perf_counter() - started,
+        "interrupted": series.interrupted,
+        "not_fitted": series.left,
+        "comparison": comparison.to_dict(),
+        "warnings": [*session().warnings, *report["warnings"]],
+    }
+
+
+def _write(best: Fit, source: Source, options: dict[str, Any], out: str | None, assign: str | None) -> None:
+    from .files import write_rows
+    from .rows import assigned, joined, weighed
+
+    if out is not None:
+        from ..formats.json import save
+
+        save(_with_provenance(best, source, options), out)
+        note(f"Model written to '{out}'.")
+    if assign is not None:
+        write_rows(joined(weighed(source.frame), assigned(best.model, best.table)), assign)
+        note(f"{len(best.table.inverse):,} rows written to '{assign}'.")
+
+
+def _with_provenance(best: Fit, source: Source, options: dict[str, Any]) -> Model:
+    """Say in the model where it comes from: enough to make it again, the same for the same call, and no paths."""
+    from .. import __version__
+    from ..report import describe
+
+    told = ("kind", "n", "n_classes", "log_likelihood", "n_parameters", "aic", "bic", "seed", "reason")
+    report = describe(best)
+    provenance = {"command": "latentree fit", "latentree": __version__, "data": source.name}
+    provenance |= {name: report[name] for name in told}
+    used = {name: value for name, value in options.items() if value not in (None, (), False)}
+    for name in ("seed", "threads"):  # told already, and without effect
+        used.pop(name, None)
+    return best.model.with_parameters(best.model.parameters, provenance=provenance | {"options": used})

@@ -1,0 +1,148 @@
+"""Options that several commands share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import reduce
+from typing import Any, TypeVar
+
+import click
+from click.shell_completion import CompletionItem
+
+from .command import option
+from .types import BINS, DELIMITER
+
+__all__ = ["data_argument", "learning_options", "matching_options", "model_argument", "rows_out_option"]
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+Decorator = Callable[[Function], Function]
+
+READING = "How the file is read"
+LEARNING = "Which data are used"
+
+
+def _complete_data(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    from ..datasets import names
+
+    own = [CompletionItem(name) for name in names() if name.startswith(incomplete)]
+    return [*own, CompletionItem(incomplete, type="file")]
+
+
+def data_argument(function: Function) -> Function:
+    """Add the argument DATA: a file, or a data set by name."""
+    return click.argument("data", shell_complete=_complete_data)(function)
+
+
+def model_argument(function: Function) -> Function:
+    """Add the argument MODEL: a model file."""
+    return click.argument("model", type=click.Path())(function)
+
+
+def rows_out_option(what: str) -> Callable[[Function], Function]:
+    """Add ``--out`` for a file of rows."""
+    return option(
+        "--out",
+        type=click.Path(),
+        section="Output",
+        metavar="FILE",
+        help=f"Write {what} to this file: CSV, TSV if it ends in .tsv, gzipped if in .gz. Default: standard output.",
+    )
+
+
+_FILE: tuple[Any, ...] = (
+    option(
+        "--format",
+        type=click.Choice(["csv", "tsv", "parquet", "arff", "hlcm"]),
+        section=READING,
+        metavar="KIND",
+        help="What kind of file it is: csv, tsv, parquet, arff or hlcm. Default: as its name ends.",
+    ),
+    option(
+        "--delimiter",
+        type=DELIMITER,
+        section=READING,
+        metavar="CHARACTER",
+        help="What stands between cells; also 'tab', 'space', 'bar'. Default: comma, semicolon or tab, as found.",
+    ),
+    option(
+        "--encoding",
+        section=READING,
+        metavar="NAME",
+        help="Encoding of the text, such as cp1252 or latin-1. Default: UTF-8.",
+    ),
+    option("--no-header", is_flag=True, section=READING, help="The first line is data; columns are x1, x2, ..."),
+    option(
+        "--missing",
+        multiple=True,
+        section=READING,
+        metavar="TEXT,...",
+        help="Cells that count as missing, beside empty ones, ?, ., NA, N/A, NaN, NULL and the like.",
+    ),
+    option(
+        "--no-default-missing",
+        is_flag=True,
+        section=READING,
+        help="Only empty cells and those of --missing are missing; NA, ? and the like are answers.",
+    ),
+)
+
+_WEIGHTS = option(
+    "--weights",
+    metavar="COLUMN",
+    section=LEARNING,
+    help="Column that says how often each row counts. Rows of weight 0 are passed over.",
+)
+
+_LEARNING: tuple[Any, ...] = (
+    option(
+        "--columns",
+        multiple=True,
+        metavar="NAME,...",
+        section=LEARNING,
+        help="Use these columns only. Default: all. Names with commas: one option each, or in double quotes.",
+    ),
+    option("--drop", multiple=True, metavar="NAME,...", section=LEARNING, help="Leave these columns out."),
+    _WEIGHTS,
+    option(
+        "--bins",
+        multiple=True,
+        type=BINS,
+        metavar="N|NAME=N,...",
+        section=LEARNING,
+        help="Cut all columns of numbers into N bins of equal frequency, or only those named; NAME=18:40:65 cuts at "
+        "these values (a single one: NAME=40:). Two bins cut at the median.",
+    ),
+    option(
+        "--merge-rare",
+        type=click.FloatRange(min=0, min_open=True),
+        metavar="N",
+        section=LEARNING,
+        help="Merge values that fewer than N rows have.",
+    ),
+)
+
+_MATCHING: tuple[Any, ...] = (
+    _WEIGHTS,
+    option(
+        "--unseen",
+        type=click.Choice(["error", "missing"]),
+        default="error",
+        show_default=True,
+        section=LEARNING,
+        help="What to do with a value that the model does not know.",
+    ),
+)
+
+
+def _all(decorators: tuple[Any, ...], function: Function) -> Function:
+    return reduce(lambda inner, decorate: decorate(inner), reversed(decorators), function)
+
+
+def learning_options(function: Function) -> Function:
+    """Add the options by which data are read to learn from; see :func:`.data.table_to_learn_from`."""
+    return _all((*_LEARNING, *_FILE), function)
+
+
+def matching_options(function: Function) -> Function:
+    """Add the options by which data are read for a model that exists; see :func:`.data.table_for`."""
+    return _all((*_MATCHING, *_FILE), function)

@@ -1,0 +1,92 @@
+"""What goes to standard output and what to standard error."""
+
+from __future__ import annotations
+
+import json
+import math
+import shutil
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import click
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+__all__ = ["UNWRAPPED", "Session", "console", "emit", "note", "plain", "print_report", "printable"]
+
+UNWRAPPED = 10_000
+"""A width at which nothing is cut off or folded."""
+
+CONTROLS = {i: f"\\x{i:02x}" for i in (*range(0x20), *range(0x7F, 0xA0)) if chr(i) not in "\n\t"}
+
+
+@dataclass
+class Session:
+    """What one run of the program knows of itself."""
+
+    debug: bool = False
+    warnings: list[str] = field(default_factory=list)
+
+
+def emit(document: Mapping[str, Any]) -> None:
+    """Print the one JSON object of ``--json``."""
+    # Pure ASCII: right in every encoding that standard output may have.
+    click.echo(json.dumps(plain(document), indent=2, allow_nan=False))
+
+
+def plain(value: Any) -> Any:
+    """Turn NumPy values into plain ones, and numbers that JSON does not have into null.
+
+    Examples
+    --------
+    >>> plain({"a": (1, float("nan")), "b": -float("inf")})
+    {'a': [1, None], 'b': None}
+    """
+    if hasattr(value, "tolist"):
+        value = value.tolist()
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if isinstance(value, Mapping):
+        return {str(key): plain(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [plain(item) for item in value]
+    return value
+
+
+def note(text: str, *, label: str = "", colour: str | None = None) -> None:
+    """Say something on standard error."""
+    click.echo((click.style(label, fg=colour) + " " if label else "") + printable(text), err=True)
+
+
+def printable(text: str) -> str:
+    r"""Show control characters instead of sending them to the terminal, which would obey them.
+
+    Examples
+    --------
+    >>> print(printable("a\x1b[2Jb"))
+    a\x1b[2Jb
+    """
+    return text.translate(CONTROLS)
+
+
+def console(width: int) -> Console:
+    """Return what tables are printed on. Text is printed as it is: square brackets and colons mean nothing."""
+    from rich.console import Console
+
+    return Console(file=sys.stdout, width=width, markup=False, highlight=False, emoji=False)
+
+
+def print_report(report: Mapping[str, Any], *, everything: bool = False) -> None:
+    """Print what :mod:`latentree.report` has to say, or all of it."""
+    from ..report import render
+
+    width = shutil.get_terminal_size().columns
+    limits: dict[str, Any] = {"max_variables": None, "max_states": None} if everything else {}
+    printer = console(width)
+    with printer.capture() as captured:
+        printer.print(render(report, width=width, **limits))
+    lines = captured.get().replace("max_variables=None", "--all").splitlines()
+    click.echo("\n".join(line.rstrip() for line in lines))

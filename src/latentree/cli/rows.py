@@ -1,0 +1,58 @@
+"""The input rows with what a model says of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from ..formats.columns import Frame
+    from ..model import Model
+    from ..table import Table
+
+__all__ = ["assigned", "free_name", "joined", "weighed"]
+
+DECIMALS = 6
+
+
+def weighed(frame: Frame) -> dict[str, list[Any]]:
+    """Return all columns as they came, and the weights if the file had them beside the columns."""
+    columns = frame.values()
+    if frame.weights is not None:
+        columns[free_name("weight", columns)] = [int(w) if w.is_integer() else w for w in frame.weights.tolist()]
+    return columns
+
+
+def assigned(model: Model, table: Table) -> dict[str, list[Any]]:
+    """Return the most probable class of each input row, and the probability of every class.
+
+    A model of one latent node has columns ``class``, ``p_class0``, ``p_class1``, ...; one of several, for each of
+    them, ``name``, ``p_name_0``, ... Cells are empty in rows of weight zero and rows that the model cannot produce.
+    """
+    from ..infer import posterior
+
+    said = posterior(model, table)
+    columns: dict[str, list[Any]] = {}
+    for name, p in said.items():
+        label, prefix = ("class", "p_class") if len(said) == 1 else (name, f"p_{name}_")
+        rows = [None if row[0] != row[0] else row for row in p.tolist()]
+        columns[label] = [None if row is None else row.index(max(row)) for row in rows]
+        for state in range(p.shape[1]):
+            columns[f"{prefix}{state}"] = [None if row is None else round(row[state], DECIMALS) for row in rows]
+    return columns
+
+
+def joined(own: dict[str, list[Any]], added: dict[str, list[Any]]) -> dict[str, list[Any]]:
+    """Append columns, renaming those whose name is taken."""
+    out = dict(own)
+    for name, cells in added.items():
+        out[free_name(name, (*out, *added) if name in own else out)] = cells
+    return out
+
+
+def free_name(name: str, taken: Iterable[str]) -> str:
+    """Add underscores to a name until it is free."""
+    known = set(taken)
+    while name in known:
+        name += "_"
+    return name

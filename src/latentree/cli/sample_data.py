@@ -1,0 +1,78 @@
+"""``latentree sample-data``: rows drawn from a model."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from .command import command as command_
+from .command import option, session
+from .options import model_argument, rows_out_option
+from .output import emit, note
+
+if TYPE_CHECKING:
+    from ..model import Model
+
+__all__ = ["command"]
+
+EXAMPLES = """
+latentree sample-data model.json -n 1000 --out rows.csv
+latentree sample-data model.json -n 5 --seed 1 --latent
+"""
+
+DRAWING = "What is drawn"
+
+
+@command_("sample-data", examples=EXAMPLES)
+@model_argument
+@option("-n", "n", type=click.IntRange(min=1), required=True, section=DRAWING, metavar="N", help="How many rows.")
+@option(
+    "--seed",
+    type=click.IntRange(min=0),
+    default=0,
+    show_default=True,
+    section=DRAWING,
+    metavar="N",
+    help="The same seed gives the same rows.",
+)
+@option("--latent", is_flag=True, section=DRAWING, help="Add the states of the latent variables.")
+@rows_out_option("the rows")
+def command(model: str, n: int, seed: int, latent: bool, out: str | None, as_json: bool) -> None:
+    """Draw rows from a model.
+
+    MODEL is a model file. Columns that were cut into bins hold the names of the bins. With --json and without --out
+    the JSON object holds the columns.
+    """
+    from .data import load_model
+    from .files import check_outputs, check_rows_file, print_rows, write_rows
+
+    started = time.perf_counter()
+    check_rows_file("--out", out)
+    check_outputs({"--out": out}, [model])
+    columns = drawn(load_model(model), n, seed, latent)
+    if out is not None:
+        write_rows(columns, out)
+        note(f"{n:,} rows written to '{out}'.")
+    elif not as_json:
+        print_rows(columns)
+    if as_json:
+        document: dict[str, Any] = {"command": "sample-data", "n": n, "seed": seed}
+        document |= {"seconds": time.perf_counter() - started, "warnings": session().warnings}
+        emit(document | ({"columns": columns} if out is None else {}))
+
+
+def drawn(model: Model, n: int, seed: int, latent: bool) -> dict[str, list[Any]]:
+    """Rows of states, column by column."""
+    import numpy as np
+
+    from ..infer import sample
+
+    codes = sample(model, n, np.random.default_rng(seed), latent=latent)
+    nodes = [*model.tree.manifest, *(model.tree.latent if latent else ())]
+    columns: dict[str, list[Any]] = {}
+    for i, v in enumerate(nodes):
+        states = model.states(int(v))
+        columns[model.tree.names[v]] = [states[code] for code in codes[:, i].tolist()]
+    return columns

@@ -1,0 +1,105 @@
+"""``latentree show``: what is in a model file."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from .command import command as command_
+from .command import session
+from .options import model_argument
+from .output import emit, printable
+
+if TYPE_CHECKING:
+    from ..model import Model
+
+__all__ = ["command"]
+
+EXAMPLES = """
+latentree show model.json
+latentree show model.json --json
+"""
+
+SCORES = ("log_likelihood", "n_parameters", "n", "aic", "bic", "seed")
+"""What a model file may know of the data it was fitted to."""
+
+
+@command_("show", examples=EXAMPLES)
+@model_argument
+def command(model: str, as_json: bool) -> None:
+    """Show what is in a model file.
+
+    MODEL is a model file. Shown are where it comes from, its classes and how they answer. A model with several latent
+    variables is drawn as a tree: latent variables have a star, numbers of states are in brackets.
+    """
+    from .data import load_model
+
+    started = time.perf_counter()
+    loaded = load_model(model)
+    if as_json:
+        emit({**_document(loaded), "seconds": time.perf_counter() - started, "warnings": session().warnings})
+        return
+    from .tables import pairs
+
+    known = {name: _told(value) for name, value in loaded.provenance.items() if not isinstance(value, Mapping)}
+    pairs({"model": _kind(loaded), **known})
+    click.echo()
+    if _is_star(loaded):
+        _show_classes(loaded)
+    else:
+        click.echo(printable(loaded.tree.to_text()))
+
+
+def _told(value: Any) -> str:
+    return f"{value:,.10g}" if isinstance(value, float) else str(value)
+
+
+def _kind(model: Model) -> str:
+    tree = model.tree
+    if _is_star(model):
+        return f"{tree.cardinality[0]} classes, {tree.n_variables} variables, {tree.n_parameters:,} parameters"
+    return f"{tree.n_variables} variables, {len(tree.latent)} latent variables, {tree.n_parameters:,} parameters"
+
+
+def _is_star(model: Model) -> bool:
+    return list(model.tree.latent) == [0] and not model.tree.parent[1:].any()
+
+
+def _show_classes(model: Model) -> None:
+    """Print the sizes of the classes and, below, P(state | class)."""
+    from ..report import class_label, state_labels
+    from .tables import grid
+
+    classes = [class_label(i) for i in range(int(model.tree.cardinality[0]))]
+    rows = [[f"size of {model.tree.names[0]}", "", *(f"{p:.3f}" for p in model.table(0)[0])]]
+    for variable in model.variables:
+        name = variable.name
+        for label, given in zip(state_labels(variable), model.table(variable.name).T, strict=True):
+            rows.append([name, label, *(f"{p:.3f}" for p in given)])
+            name = ""
+    grid(["variable", "state", *classes], rows, right=classes)
+
+
+def _document(model: Model) -> dict[str, Any]:
+    tree = model.tree
+    known = {name: model.provenance.get(name) for name in SCORES}
+    return {
+        "command": "show",
+        **known,
+        "n_parameters": tree.n_parameters,
+        "nodes": [
+            {
+                "name": name,
+                "parent": tree.names[tree.parent[v]] if v else None,
+                "latent": bool(tree.variable[v] < 0),
+                "states": model.states(v),
+                "marginal": marginal,
+                "table": model.table(v),
+            }
+            for v, (name, marginal) in enumerate(zip(tree.names, model.marginals(), strict=True))
+        ],
+        "provenance": dict(model.provenance),
+    }

@@ -1,0 +1,115 @@
+"""Kinds of values that options take."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import click
+
+__all__ = ["BINS", "CLASSES", "DELIMITER", "Bins", "merged_bins", "split"]
+
+if TYPE_CHECKING:
+    ParamType = click.ParamType[Any]
+else:  # generic since click 8.4 only
+    ParamType = click.ParamType
+
+Cut = int | tuple[float, ...]
+Bins = int | dict[str, Cut]
+
+MOST_CLASSES = 32_767
+
+DELIMITERS = {"tab": "\t", "\\t": "\t", "comma": ",", "semicolon": ";", "space": " ", "bar": "|"}
+
+
+def split(text: str) -> list[str]:
+    """Split at commas outside double quotes.
+
+    Examples
+    --------
+    >>> split('a, "b, c",d')
+    ['a', 'b, c', 'd']
+    """
+    return [part for part in next(csv.reader([text], skipinitialspace=True), []) if part]
+
+
+class Classes(ParamType):
+    """Numbers of classes: ``3``, ``2,4``, ``1-6`` or ``1-4,8``."""
+
+    name = "classes"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[int, ...]:
+        """Return the numbers, rising, each once."""
+        if isinstance(value, tuple):
+            return value
+        found: set[int] = set()
+        for part in str(value).split(","):
+            low, dash, high = part.strip().partition("-")
+            if not low.isdecimal() or not (high.isdecimal() if dash else not high):
+                self.fail(f"'{value}' is not a number of classes such as 3, 2,4 or 1-6.", param, ctx)
+            first, last = int(low), int(high or low)
+            if not 1 <= first <= last <= MOST_CLASSES:
+                self.fail(f"'{part.strip()}' must go up, from at least 1 to at most {MOST_CLASSES:,}.", param, ctx)
+            found.update(range(first, last + 1))
+        return tuple(sorted(found))
+
+
+class BinsType(ParamType):
+    """Bins: ``3`` for all columns, ``age=3`` or ``age=18:40:65`` for one, several with commas between."""
+
+    name = "bins"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Bins:
+        """Return a number, or a number or edges for each column named."""
+        if not isinstance(value, str):
+            return value  # type: ignore[no-any-return]
+        parts = split(value)
+        if len(parts) == 1 and parts[0].isdecimal():
+            return self._count(parts[0], param, ctx)
+        cuts: dict[str, Cut] = {}
+        for part in parts:
+            name, equals, cut = part.rpartition("=")
+            if not equals:
+                self.fail(f"'{part}' is neither a number nor COLUMN=NUMBER.", param, ctx)
+            cuts[name] = self._edges(cut, param, ctx) if ":" in cut else self._count(cut, param, ctx)
+        return cuts
+
+    def _count(self, text: str, param: click.Parameter | None, ctx: click.Context | None) -> int:
+        if not text.strip().isdecimal() or int(text) < 2:
+            self.fail(f"'{text}' is not a number of bins; there must be at least 2.", param, ctx)
+        return int(text)
+
+    def _edges(self, text: str, param: click.Parameter | None, ctx: click.Context | None) -> tuple[float, ...]:
+        try:
+            return tuple(float(edge) for edge in text.split(":") if edge.strip())
+        except ValueError:
+            self.fail(f"'{text}' must be numbers with colons between, such as 18:40:65.", param, ctx)
+
+
+class Delimiter(ParamType):
+    """One character, or the name of one that is hard to type."""
+
+    name = "delimiter"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        """Return the character."""
+        character = DELIMITERS.get(value, value)
+        if len(character) != 1:
+            self.fail(f"'{value}' is not one character, nor one of {', '.join(DELIMITERS)}.", param, ctx)
+        return str(character)
+
+
+CLASSES, BINS, DELIMITER = Classes(), BinsType(), Delimiter()
+
+
+def merged_bins(given: Sequence[Bins]) -> Bins | None:
+    """Join what several ``--bins`` say."""
+    if not given:
+        return None
+    cuts = {name: cut for part in given if isinstance(part, dict) for name, cut in part.items()}
+    if not cuts and len(given) == 1:
+        return given[0]
+    if any(isinstance(part, int) for part in given):
+        raise click.UsageError("--bins takes one number for all columns, or COLUMN=NUMBER for some; not both.")
+    return cuts

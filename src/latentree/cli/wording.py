@@ -1,0 +1,45 @@
+"""Advice of the library in the words of the shell: ``drop=['id']`` is ``--drop id`` here."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Callable
+
+__all__ = ["for_shell"]
+
+PARAMETERS = {
+    "n_starts": "starts",
+    "n_classes": "classes",
+    "seconds": "time-limit",
+    "merge_rare": "merge-rare",
+    "header": "no-header",
+}
+
+Rule = tuple[re.Pattern[str], Callable[[re.Match[str]], str]]
+
+RULES: tuple[Rule, ...] = (
+    (re.compile(r"drop=\['(.*?)'\]"), lambda m: f"--drop {shlex.quote(m[1])}"),
+    (re.compile(r"bins=\{'(.*?)': (\d+)\}"), lambda m: f"--bins {shlex.quote(f'{m[1]}={m[2]}')}"),
+    (re.compile(r"unseen='missing'"), lambda m: "--unseen missing"),
+    (re.compile(r"encoding='([\w-]+)'"), lambda m: f"--encoding {m[1]}"),
+    (re.compile(r"header=False"), lambda m: "--no-header"),
+    (re.compile(r"merge_rare=(\d+)"), lambda m: f"--merge-rare {m[1]}"),
+    (re.compile(r"\b(columns|drop|weights|bins|delimiter|format)=(?=[ ,.;)]|$)"), lambda m: f"--{m[1]}"),
+    (re.compile(r"^The '(\w+)' parameter of \w+"), lambda m: f"--{PARAMETERS.get(m[1], m[1])}"),
+    # The library counts rows from 0; who reads a file counts the first line below the header as the first.
+    (re.compile(r"\brow (\d+)(?=[:.)])"), lambda m: f"data row {int(m[1]) + 1}"),
+)
+
+
+def for_shell(message: str) -> str:
+    """Reword a message of the library.
+
+    Examples
+    --------
+    >>> for_shell("Column 'id' has 30 values, like an identifier. Leave it out with drop=['id'].")
+    "Column 'id' has 30 values, like an identifier. Leave it out with --drop id."
+    """
+    for pattern, words in RULES:
+        message = pattern.sub(words, message)
+    return message
