@@ -535,7 +535,7 @@ def test_compare_marks_what_did_not_converge(frame):
         found = compare(frame, [2, 3], max_iter=4, random_state=0)
     assert [row["converged"] for row in found.table] == [True, False, False]
     assert "!2" in repr(found) and "! did not converge" in repr(found)
-    with pytest.warns(LatentreeWarning, match="No time was left for 2, 3 classes"):
+    with pytest.warns(LatentreeWarning, match="2, 3 classes were not fitted"):
         found = compare(frame, [2, 3], time_limit=0, random_state=0)
     assert found.skipped == (2, 3)
 

@@ -457,7 +457,7 @@ def compare(
     if unfinished or found.skipped:
         _warn_unfinished(unfinished, found.skipped)
     estimators = tuple(_fitted_like(one, fit) for fit in found.fits)
-    return ClassComparison(found.fits, found.scores, found.table, found.skipped, estimators)
+    return ClassComparison(found.fits, found.scores, found.table, found.skipped, found.interrupted, estimators)
 
 
 def _warn_unfinished(unfinished: Sequence[int], skipped: Sequence[int]) -> None:
@@ -465,7 +465,8 @@ def _warn_unfinished(unfinished: Sequence[int], skipped: Sequence[int]) -> None:
     if unfinished:
         parts.append(f"The fits of {', '.join(map(str, unfinished))} classes did not converge.")
     if skipped:
-        parts.append(f"No time was left for {', '.join(map(str, skipped))} classes.")
+        left = ", ".join(map(str, skipped))
+        parts.append(f"{left} classes were not fitted: the time was over, or Ctrl-C came first.")
     text = f"{' '.join(parts)} Allow more time or iterations, or a larger tolerance."
     warnings.warn(text, LatentreeWarning, stacklevel=3)
 

@@ -77,7 +77,7 @@ def _data_set(name: str) -> Source:
             "Check the path, or see 'latentree datasets' for what there is."
         )
     about = datasets.describe(name)
-    frame = datasets._read(about, None)
+    frame = datasets.read(name)
     note(f"There is no file '{name}': using the data set of that name.")
     return Source(name, None, frame, about.use or None, about.weights)
 

@@ -79,11 +79,11 @@ def _list(as_json: bool) -> None:
 
 
 def _export(about: DataSet, out: str) -> None:
-    from ..datasets import _read
+    from ..datasets import read
     from .files import check_outputs, check_rows_file, write_rows
     from .rows import weighed
 
     check_rows_file("--out", out)
     check_outputs({"--out": out}, [])
-    write_rows(weighed(_read(about, None)), out)
+    write_rows(weighed(read(about.name)), out)
     note(f"'{about.name}' written to '{out}'.")

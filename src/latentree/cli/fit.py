@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from ..report import Comparison
     from ..table import Table
     from .data import Source
-    from .series import Series
 
 __all__ = ["command"]
 
@@ -32,6 +31,8 @@ latentree fit counts.csv --weights n --classes 2-5 --score aic --starts 200 --se
 latentree fit big.csv --classes 2-20 --time-limit 60 --json > fit.json
 """
 
+SCORES = ("bic", "aic")
+"""What models can be chosen by."""
 MODELS, FITTING, OUTPUT = "Which models", "How they are fitted", "Output"
 
 
@@ -131,42 +132,45 @@ def command(data: str, out: str | None, assign: str | None, everything: bool, as
     """
     from .data import open_source, table_to_learn_from
     from .files import check_outputs, check_rows_file
-    from .series import compared
 
     started = time.perf_counter()
     check_rows_file("--assign", assign)
     check_outputs({"--out": out, "--assign": assign}, [data])
     source = open_source(data, **options)
     table = table_to_learn_from(source, **options)
-    series = _fitted(table, options)
-    comparison = compared(series, options["score"], options["prior"])
+    comparison = _fitted(table, options)
     best = _best(comparison, options["classes"])
     _write(best, source, options, out, assign)
     if as_json:
-        emit(_document(best, comparison, source, series, started))
+        emit(_document(best, comparison, source, started))
     else:
         _show(best, comparison, options["classes"], everything)
-    if series.interrupted:
-        left = f" Not fitted: {', '.join(map(str, series.left))} classes." if series.left else ""
+    if comparison.interrupted:
+        left = f" Not fitted: {', '.join(map(str, comparison.skipped))} classes." if comparison.skipped else ""
         note(f"Interrupted: this is the best so far.{left}")
-    return INTERRUPTED if series.interrupted else 0
+    return INTERRUPTED if comparison.interrupted else 0
 
 
-def _fitted(table: Table, options: dict[str, Any]) -> Series:
-    from ..errors import ModelError
+def _fitted(table: Table, options: dict[str, Any]) -> Comparison:
+    from ..report import compare_classes
+    from ..runner import Budget
     from .progress import meter
-    from .series import Recipe, fit_series
 
-    asked = options["classes"]
-    numbers = asked if len(asked) == 1 else sorted({1, *asked})
-    recipe = Recipe(**{name: options[name] for name in ("seed", "starts", "tol", "prior", "threads")})
-    with meter(len(numbers)) as shown:
-        series = fit_series(table, numbers, recipe, time_limit=options["time_limit"], meter=shown)
-    if series.fits:
-        return series
-    if series.interrupted:
-        raise KeyboardInterrupt
-    raise ModelError("All models hold the data impossible. Use a --prior above 1.")
+    asked, score = options["classes"], options["score"]
+    with meter(len({1, *asked}) if len(asked) > 1 else 1) as shown:
+        return compare_classes(
+            table,
+            asked,
+            rng=options["seed"],
+            scores=(score, *(name for name in SCORES if name != score)),
+            budget=Budget(seconds=options["time_limit"]),
+            baseline=len(asked) > 1,
+            watch=shown.watch,
+            n_starts=options["starts"],
+            tol=options["tol"],
+            prior=options["prior"],
+            threads=options["threads"],
+        )
 
 
 def _best(comparison: Comparison, asked: tuple[int, ...]) -> Fit:
@@ -191,7 +195,7 @@ def _show(best: Fit, comparison: Comparison, asked: tuple[int, ...], everything:
     print_report(describe(best), everything=everything)
 
 
-def _document(best: Fit, comparison: Comparison, source: Source, series: Series, started: float) -> dict[str, Any]:
+def _document(best: Fit, comparison: Comparison, source: Source, started: float) -> dict[str, Any]:
     from ..report import describe
 
     report = describe(best)
@@ -202,8 +206,8 @@ def _document(best: Fit, comparison: Comparison, source: Source, series: Series,
         **report,
         "n_rows": len(best.table.inverse),
         "seconds": time.perf_counter() - started,
-        "interrupted": series.interrupted,
-        "not_fitted": series.left,
+        "interrupted": comparison.interrupted,
+        "not_fitted": list(comparison.skipped),
         "comparison": comparison.to_dict(),
         "warnings": [*session().warnings, *report["warnings"]],
     }

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from ..model import Model
     from ..table import Table
 
-__all__ = ["DataSet", "describe", "generator", "load", "load_frame", "names", "sample_from"]
+__all__ = ["DataSet", "describe", "generator", "load", "load_frame", "names", "read", "sample_from"]
 
 FOLDER_VARIABLE = "LATENTREE_DATA"
 
@@ -128,7 +128,7 @@ def load(name: str, *, data_dir: str | os.PathLike[str] | None = None) -> Table:
     from ..formats.frame import MISSING_TEXTS, code_columns, read_weights
 
     entry = describe(name)
-    frame = _read(entry, data_dir)
+    frame = read(name, data_dir=data_dir)
     weights = read_weights(frame.columns, entry.weights, frame.n_rows)
     chosen = entry.use or tuple(c for c in frame.columns if c != entry.weights)
     return code_columns(
@@ -159,7 +159,7 @@ def load_frame(name: str, *, data_dir: str | os.PathLike[str] | None = None, bac
     from ..formats.frame import MISSING_TEXTS
 
     columns: dict[str, list[Any]] = {}
-    for column, cells in _read(describe(name), data_dir).columns.items():
+    for column, cells in read(name, data_dir=data_dir).columns.items():
         texts = [None if str(level).strip() in MISSING_TEXTS else str(level).strip() for level in cells.levels]
         numbers = numbers_of([t for t in texts if t is not None])
         rest = iter(texts if numbers is None else numbers.tolist())
@@ -247,8 +247,11 @@ def _package_data() -> Any:
     return resources.files(__name__) / "data"
 
 
-def _read(entry: DataSet, data_dir: str | os.PathLike[str] | None) -> Frame:
+def read(name: str, *, data_dir: str | os.PathLike[str] | None = None) -> Frame:
+    """Read all columns of a data set as text, before they are coded."""
     from ..formats.csv import read_csv
+
+    entry = describe(name)
 
     with _path(entry, data_dir) as path:
         return read_csv(path, header=entry.header)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any
@@ -13,7 +13,7 @@ import numpy as np
 from .. import score as criteria
 from ..errors import bad_parameter
 from ..estimation import Fit, fit_classes
-from ..runner import Budget, Clock, StopReason
+from ..runner import Budget, Clock, OnProgress, StopReason
 from ..table import Table
 from .warn import SAME_OPTIMUM, findings, starts_at_best
 
@@ -49,13 +49,16 @@ class Comparison:
         ``smallest_class`` (its probability), ``starts_at_best``, ``converged``, ``reason``, ``seconds`` and
         ``warnings``.
     skipped : tuple of int
-        Numbers of classes that the time limit left no time for.
+        Numbers of classes that the time limit left no time for, or that came after Ctrl-C.
+    interrupted : bool
+        Whether Ctrl-C was pressed.
     """
 
     fits: tuple[Fit, ...]
     scores: tuple[str, ...]
     table: list[dict[str, Any]]
     skipped: tuple[int, ...] = ()
+    interrupted: bool = False
 
     def best(self, score: str | None = None) -> Fit:
         """Return the fit with the highest score.
@@ -88,6 +91,7 @@ class Comparison:
             "best": {name: self.best_n_classes(name) for name in self.scores},
             "fits": [dict(row) for row in self.table],
             "skipped": list(self.skipped),
+            "interrupted": self.interrupted,
         }
 
     def _at(self, score: str | None) -> int:
@@ -109,6 +113,8 @@ def compare_classes(
     rng: np.random.Generator | int,
     scores: str | Sequence[str] = ("bic",),
     budget: Budget | Clock | None = None,
+    baseline: bool = True,
+    watch: Callable[[int], OnProgress | None] | None = None,
     **options: Any,
 ) -> Comparison:
     """Fit latent class models with several numbers of classes.
@@ -118,14 +124,16 @@ def compare_classes(
     table : Table
         The data.
     n_classes : iterable of int
-        How many classes; 1, where the variables are independent, is always among them.
+        How many classes; 1, where the variables are independent, is always among them unless ``baseline`` is False.
     rng : numpy.random.Generator or int
         Source of the starts, or its seed. Every fit begins with the generator in the same state, so that each is what
         fitting that number of classes alone gives.
     scores : str or sequence of str
         Functions of :mod:`latentree.score` by name, higher being better.
     budget : Budget or Clock, optional
-        Time for all fits together. Fits it leaves no time for are skipped.
+        Time for all fits together. Fits it leaves no time for are skipped, and so are those after Ctrl-C.
+    watch : callable, optional
+        Told the number of classes before each fit; gives what takes its progress events.
     **options
         Those of :func:`latentree.estimation.fit_classes`.
 
@@ -142,24 +150,34 @@ def compare_classes(
     >>> [round(row["bic"], 2) for row in compared.table]
     [-541.16, -353.04, -348.57, -363.23]
     """
-    numbers = _numbers(n_classes)
+    numbers = _numbers(n_classes, baseline)
     names = _names(scores)
     seed = None if isinstance(rng, np.random.Generator) else int(rng)
     source = rng if isinstance(rng, np.random.Generator) else np.random.default_rng(rng)
     clock = budget if isinstance(budget, Clock) else (budget or Budget()).start()
     fits: list[Fit] = []
-    for i, k in enumerate(numbers):
-        if fits and (clock.expired or fits[-1].reason is StopReason.INTERRUPTED):
-            break
-        own = source if i == len(numbers) - 1 else copy.deepcopy(source)
-        fits.append(replace(fit_classes(table, k, rng=own, budget=clock, **options), seed=seed))
+    interrupted = False
+    try:
+        for i, k in enumerate(numbers):
+            if interrupted or (fits and clock.expired):
+                break
+            own = source if i == len(numbers) - 1 else copy.deepcopy(source)
+            if watch is not None:
+                options["on_progress"] = watch(k)
+            fit = fit_classes(table, k, rng=own, budget=clock, **options)
+            fits.append(replace(fit, seed=seed))
+            interrupted = fit.reason is StopReason.INTERRUPTED
+    except KeyboardInterrupt:  # between two looks of the engine: the fit under way is lost, those before are not
+        if not fits:
+            raise
+        interrupted = True
     rows = [_row(fit, names) for fit in fits]
     if options.get("prior") is None:  # a prior may well prefer less likelihood
         _mark_lower(rows)
-    return Comparison(tuple(fits), names, rows, tuple(numbers[len(fits) :]))
+    return Comparison(tuple(fits), names, rows, tuple(numbers[len(fits) :]), interrupted)
 
 
-def _numbers(given: Iterable[int]) -> list[int]:
+def _numbers(given: Iterable[int], baseline: bool) -> list[int]:
     wanted = "whole numbers of at least 1"
     if isinstance(given, int | np.integer) and not isinstance(given, bool):
         given = (int(given),)
@@ -169,7 +187,7 @@ def _numbers(given: Iterable[int]) -> list[int]:
     for k in numbers:
         if isinstance(k, bool) or not isinstance(k, int | np.integer) or k < 1:
             raise bad_parameter("n_classes", "compare", wanted, k)
-    return sorted({1, *map(int, numbers)})
+    return sorted({*((1,) if baseline or not numbers else ()), *map(int, numbers)})
 
 
 def _names(scores: str | Sequence[str]) -> tuple[str, ...]:

@@ -236,7 +236,8 @@ def _comparison(report: Report, width: int) -> Iterator[RenderableType]:
     yield Text(f"Scores: higher is better, * is best.{unfinished} {_chosen(report['best'])}")
     words = [f"{_count(row['n_classes'], 'class', 'classes')}: {w}" for row in report["fits"] for w in row["warnings"]]
     if report["skipped"]:
-        words.append(f"The time was over before {', '.join(map(str, report['skipped']))} classes were fitted.")
+        why = "It was interrupted" if report["interrupted"] else "The time was over"
+        words.append(f"{why} before {', '.join(map(str, report['skipped']))} classes were fitted.")
     if words:
         yield _listed("Warnings", words, "bold yellow")
 
