@@ -50,7 +50,7 @@ class LatentClass(TransformerMixin, DensityMixin, BaseEstimator):  # type: ignor
     ----------
     n_classes : int, default 2
         Number of classes.
-    n_init : int, default 32
+    n_init : int, default 64
         Random starts. After a few steps the worse half is given up, again and again; the last 8 are run to the end and
         the best of them is kept.
     prior : float, mapping or None, default None
@@ -130,7 +130,7 @@ class LatentClass(TransformerMixin, DensityMixin, BaseEstimator):  # type: ignor
         self,
         n_classes: int = 2,
         *,
-        n_init: int = 32,
+        n_init: int = 64,
         prior: float | Mapping[str, ArrayLike] | None = None,
         bins: Bins = None,
         unseen: str = "error",
@@ -382,7 +382,7 @@ def compare(
     scores: str | Sequence[str] = ("bic",),
     *,
     sample_weight: Any = None,
-    n_init: int = 32,
+    n_init: int = 64,
     prior: float | Mapping[str, ArrayLike] | None = None,
     bins: Bins = None,
     unseen: str = "error",

@@ -67,7 +67,7 @@ MODELS, FITTING, OUTPUT = "Which models", "How they are fitted", "Output"
 @option(
     "--starts",
     type=click.IntRange(min=1),
-    default=32,
+    default=64,
     show_default=True,
     section=FITTING,
     metavar="N",

@@ -47,6 +47,7 @@ def restart_em(
     q: float = 2.0,
     finalists: int = 1,
     include: bool = False,
+    starts: FloatArray | None = None,
     prior: Prior = None,
     basis: Basis = "probability",
     held: Held = (),
@@ -74,6 +75,8 @@ def restart_em(
         Source of the starts.
     n_starts, q, finalists, include
         See above.
+    starts : array of float [starts, size], optional
+        Starts to use instead of the first of the random ones.
     prior, basis, held, accelerate, tol, max_iterations, budget, threads, on_progress, plan
         As in :func:`latentree.estimation.estimate`.
     """
@@ -87,9 +90,10 @@ def restart_em(
         raise bad_parameter("finalists", "restart_em", "a whole number of at least 1", finalists)
     clock = budget if isinstance(budget, Clock) else (budget or Budget()).start()
     plan = plan or Plan.of(model, table)
-    starts = random_starts(model.tree, n_starts - include, rng)
+    given = np.empty((0, model.tree.size)) if starts is None else np.asarray(starts, dtype=np.float64)[:n_starts]
     if include:
-        starts = np.vstack([model.parameters, starts])
+        given = np.vstack([model.parameters, given])[:n_starts]
+    starts = np.vstack([given, random_starts(model.tree, n_starts - len(given), rng)])
     mask = held_mask(model.tree, held)
     if mask is not None:
         starts = with_held(model, starts, mask.astype(bool))
