@@ -7,6 +7,9 @@
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
+#include <algorithm>
+#include <stdexcept>
+
 #include "distinct.hpp"
 #include "engine.hpp"
 
@@ -41,23 +44,60 @@ std::vector<T> copy(const Array& a) {
 using Vector = In<double, nb::ndim<1>>;
 using Matrix = In<double, nb::ndim<2>>;
 using IntVector = In<std::int32_t, nb::ndim<1>>;
-using EvidenceColumn = std::tuple<Index, IntVector, std::optional<Matrix>, std::optional<Vector>>;
+using EvidenceColumn =
+    std::tuple<Index, IntVector, std::optional<Matrix>, std::optional<Vector>, std::optional<Matrix>>;
+
+// What Python hands over is checked here, whatever its own layer has checked: a wrong size must not reach the kernels.
+void require(bool holds, const char* what) {
+  if (!holds) throw std::invalid_argument(what);
+}
+
+void check_column(const Column& c, std::size_t n_nodes, const std::vector<Index>& states, std::size_t n_rows) {
+  require(c.node >= 0 && std::size_t(c.node) < n_nodes, "evidence on a node that is not there");
+  require(c.ids.size() == n_rows, "evidence must have one id for each row");
+  const Index k = states[c.node];
+  require(c.likelihood.size() % k == 0, "likelihoods must have a column for each state");
+  const Index n_ids = c.hard() ? k : static_cast<Index>(c.likelihood.size() / k);
+  const Index least = c.hard() ? -1 : 0;
+  for (Index id : c.ids) require(id >= least && id < n_ids, "evidence ids out of range");
+  require(c.log_scale.empty() || c.log_scale.size() == std::size_t(n_ids), "one log-scale for each id");
+  require(c.log_likelihood.empty() || c.log_likelihood.size() == c.likelihood.size(), "log-likelihoods like likelihoods");
+}
+
+void check_parameters(const Engine& e, std::size_t size) {
+  require(std::int64_t(size) == e.plan().n_parameters, "as many parameters as the plan's tables have entries");
+}
 
 std::shared_ptr<Engine> make_engine(IntVector parent, IntVector states, const std::vector<EvidenceColumn>& columns,
                                     Vector weights, bool share, Index root) {
   std::vector<Column> own;
-  for (const auto& [node, ids, likelihood, scale] : columns) {
+  auto p = copy<Index>(parent), k = copy<Index>(states);
+  auto w = copy<double>(weights);
+  const std::size_t n = p.size();
+  require(n > 0 && k.size() == n && p[0] == -1, "a tree needs a root and as many cardinalities as nodes");
+  for (std::size_t v = 0; v < n; ++v)
+    require(k[v] >= 1 && (v == 0 || (p[v] >= 0 && std::size_t(p[v]) < v)), "parents before children, states at least 1");
+  require(root >= -1 && root < static_cast<Index>(n), "no such meeting point");
+  for (const auto& [node, ids, likelihood, scale, logs] : columns) {
     Column c;
     c.node = node;
     c.ids = copy<Index>(ids);
     if (likelihood) c.likelihood = copy<double>(*likelihood);
     if (scale) c.log_scale = copy<double>(*scale);
+    if (logs) c.log_likelihood = copy<double>(*logs);
+    check_column(c, n, k, w.size());
     own.push_back(std::move(c));
   }
-  auto p = copy<Index>(parent), k = copy<Index>(states);
-  auto w = copy<double>(weights);
   const nb::gil_scoped_release release;
   return std::make_shared<Engine>(compile(std::move(p), std::move(k), std::move(own), w, {share, root}));
+}
+
+// Reads something of a climb that another thread may be advancing.
+template <class F>
+auto look(Em& e, F f) {
+  const nb::gil_scoped_release release;
+  const std::lock_guard<std::mutex> lock(e.mutex());
+  return f();
 }
 
 }  // namespace
@@ -103,10 +143,12 @@ NB_MODULE(_core, m) {
       .def("best_lanes", &Engine::best_lanes)
       .def("evaluate", [](const Engine& e, Matrix parameters, bool with_counts, int threads, int lanes) {
         const std::size_t n = parameters.shape(0), d = parameters.shape(1);
+        check_parameters(e, d);
+        require(lanes >= 0 && (lanes & (lanes - 1)) == 0 && lanes <= kernels().width, "lanes: a power of two, no more than fit");
         std::vector<double> counts(with_counts ? n * d : 0), log_lik(n);
         {
           const nb::gil_scoped_release release;
-          Team team(threads);
+          Team team(std::min<int>(threads, static_cast<int>(e.plan().cuts.size()) - 1));
           const Parallel over_rows = [&](Index k, const std::function<void(Index)>& task) { team(k, task); };
           const int w = lanes > 0 ? lanes : e.best_lanes(static_cast<int>(n));
           std::vector<double> spare(with_counts ? d : 0);
@@ -128,9 +170,10 @@ NB_MODULE(_core, m) {
       })
       .def("row_log_likelihood", [](const Engine& e, Vector parameters, int threads) {
         std::vector<double> out;
+        check_parameters(e, parameters.size());
         {
           const nb::gil_scoped_release release;
-          Team team(threads);
+          Team team(std::min<int>(threads, static_cast<int>(e.plan().cuts.size()) - 1));
           out = e.row_log_likelihood(parameters.data(), [&](Index k, const std::function<void(Index)>& t) { team(k, t); });
         }
         return give(std::move(out));
@@ -138,7 +181,12 @@ NB_MODULE(_core, m) {
       .def("posteriors", [](const Engine& e, Vector parameters, const std::vector<Index>& nodes) {
         std::vector<double> out;
         std::size_t width = 0;
-        for (Index v : nodes) width += e.plan().states[v];
+        check_parameters(e, parameters.size());
+        for (Index v : nodes) {
+          require(v >= 0 && std::size_t(v) < e.plan().states.size(), "no such node");
+          require(std::count(nodes.begin(), nodes.end(), v) == 1, "each node once");
+          width += e.plan().states[v];
+        }
         {
           const nb::gil_scoped_release release;
           out = e.posteriors(parameters.data(), nodes);
@@ -147,13 +195,14 @@ NB_MODULE(_core, m) {
         return give(std::move(out), {rows, width});
       })
       .def("root_messages", [](const Engine& e, Vector parameters) {
-        std::vector<double> rows, scale;
+        std::vector<double> rows, scale, logs;
+        check_parameters(e, parameters.size());
         {
           const nb::gil_scoped_release release;
-          e.root_messages(parameters.data(), rows, scale);
+          e.root_messages(parameters.data(), rows, scale, logs);
         }
         const std::size_t n = e.plan().n_rows(), k = e.plan().states[e.plan().root];
-        return std::make_tuple(give(std::move(rows), {n, k}), give(std::move(scale)));
+        return std::make_tuple(give(std::move(rows), {n, k}), give(std::move(scale)), give(std::move(logs), {n, k}));
       });
   m.def("make_engine", &make_engine);
 
@@ -165,17 +214,29 @@ NB_MODULE(_core, m) {
         if (held) maximiser.held = copy<std::uint8_t>(*held);
         std::vector<std::vector<double>> own;
         const std::size_t d = starts.shape(1);
+        check_parameters(*engine, d);
+        require(starts.shape(0) > 0, "at least one start");
+        require(!pseudo || pseudo->size() == d, "one pseudo-count for each parameter");
+        require(!held || held->size() == d, "one mark for each parameter that may be held");
         for (std::size_t i = 0; i < starts.shape(0); ++i)
           own.emplace_back(starts.data() + i * d, starts.data() + (i + 1) * d);
         new (self) Em(std::move(engine), std::move(maximiser), accelerate, std::move(own));
       }, nb::arg("engine"), nb::arg("starts"), nb::arg("pseudo").none(), nb::arg("held").none(), nb::arg("accelerate"))
-      .def("advance", &Em::advance, nb::call_guard<nb::gil_scoped_release>())
-      .def("keep", &Em::keep)
+      .def("advance", [](Em& e, int max_iterations, double tolerance, double seconds, int threads) {
+        const nb::gil_scoped_release release;
+        const std::lock_guard<std::mutex> lock(e.mutex());
+        return e.advance(max_iterations, tolerance, seconds, threads);
+      })
+      .def("keep", [](Em& e, const std::vector<std::size_t>& chosen) {
+        const nb::gil_scoped_release release;
+        const std::lock_guard<std::mutex> lock(e.mutex());
+        e.keep(chosen);
+      })
       .def_prop_ro("n_runs", &Em::n_runs)
-      .def("parameters", [](const Em& e, std::size_t i) { return give(std::vector<double>(e.run(i).parameters)); })
-      .def("counts", [](const Em& e, std::size_t i) { return give(std::vector<double>(e.run(i).counts)); })
-      .def("trace", [](const Em& e, std::size_t i) { return give(std::vector<double>(e.run(i).trace)); })
-      .def("log_likelihood", [](const Em& e, std::size_t i) { return e.run(i).log_likelihood; })
-      .def("evaluations", [](const Em& e, std::size_t i) { return e.run(i).evaluations; })
-      .def("status", [](const Em& e, std::size_t i) { return static_cast<int>(e.run(i).status); });
+      .def("parameters", [](Em& e, std::size_t i) { return give(look(e, [&] { return e.run(i).parameters; })); })
+      .def("counts", [](Em& e, std::size_t i) { return give(look(e, [&] { return e.run(i).counts; })); })
+      .def("trace", [](Em& e, std::size_t i) { return give(look(e, [&] { return e.run(i).trace; })); })
+      .def("log_likelihood", [](Em& e, std::size_t i) { return look(e, [&] { return e.run(i).log_likelihood; }); })
+      .def("evaluations", [](Em& e, std::size_t i) { return look(e, [&] { return e.run(i).evaluations; }); })
+      .def("status", [](Em& e, std::size_t i) { return look(e, [&] { return static_cast<int>(e.run(i).status); }); });
 }

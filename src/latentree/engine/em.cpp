@@ -3,6 +3,8 @@
 #include <chrono>
 #include <cmath>
 #include <limits>
+#include <numeric>
+#include <stdexcept>
 
 #include "engine.hpp"
 
@@ -12,17 +14,17 @@ constexpr double kInfinity = std::numeric_limits<double>::infinity();
 }
 
 Run::Run(const Plan& plan, const Maximiser& maximiser, bool accelerate, std::vector<double> start)
-    : counts(start.size()), plan_(plan), maximiser_(maximiser), accelerate_(accelerate), next_(std::move(start)),
-      mapped_(next_.size()) {}
+    : parameters(start), counts(start.size()), plan_(plan), maximiser_(maximiser), accelerate_(accelerate), next_(std::move(start)),
+      mapped_(next_.size()), total_weight_(std::accumulate(plan.weights.begin(), plan.weights.end(), 0.0)) {}
 
 void Run::absorb(double log_lik, const double* fresh_counts, double tolerance, int max_iterations) {
   ++evaluations;
-  const double objective = log_lik + maximiser_.log_prior(next_.data());
+  const double objective = log_lik + maximiser_.log_prior(plan_, next_.data());
   const bool bold = bold_, started = !trace.empty(), probing = probing_ > 0;
   const double before = probing ? probe_objective_ : started ? trace.back() : -kInfinity;
   bold_ = false;
   if (bold) {
-    if (!(objective >= before)) {  // an extrapolation that loses is never taken
+    if (!(objective >= before) || !std::isfinite(objective)) {  // an extrapolation that loses is never taken
       accelerator_.failed();
       next_ = mapped_;
       if (probing && --probing_ == 0) status = Status::converged;
@@ -43,7 +45,7 @@ void Run::absorb(double log_lik, const double* fresh_counts, double tolerance, i
     probing_ = 0;
     if (started && gain < 0.0) {
       // At the top of the hill rounding may take a little back: then the point before stands.
-      if (-gain > 1e-9 * (1.0 + std::abs(objective)))
+      if (-gain > 1e-9 * (1.0 + std::abs(objective)) + 1e-13 * total_weight_)
         status = Status::fell;
       else
         look_around();
@@ -53,7 +55,9 @@ void Run::absorb(double log_lik, const double* fresh_counts, double tolerance, i
     std::copy_n(fresh_counts, counts.size(), counts.begin());
     log_likelihood = log_lik;
     trace.push_back(objective);
-    if (log_lik == -kInfinity || std::isnan(objective)) {
+    // Impossible data: with a prior the next step may make them possible, so it gets one.
+    const bool hopeful = !maximiser_.pseudo.empty() && !started;
+    if ((log_lik == -kInfinity && !hopeful) || std::isnan(objective)) {
       status = Status::impossible;
       return;
     }
@@ -88,51 +92,53 @@ void Run::look_around() {
 Em::Em(std::shared_ptr<const Engine> engine, Maximiser maximiser, bool accelerate,
        std::vector<std::vector<double>> starts)
     : engine_(std::move(engine)), maximiser_(std::move(maximiser)) {
-  lanes_ = engine_->best_lanes(static_cast<int>(starts.size()));
   for (auto& s : starts)
     runs_.push_back(std::make_unique<Run>(engine_->plan(), maximiser_, accelerate, std::move(s)));
 }
 
 void Em::keep(const std::vector<std::size_t>& chosen) {
+  for (std::size_t i : chosen)
+    if (i >= runs_.size() || std::count(chosen.begin(), chosen.end(), i) > 1)
+      throw std::invalid_argument("runs to keep must exist and be named once each");
   std::vector<std::unique_ptr<Run>> kept;
   for (std::size_t i : chosen) {
-    Run& run = *runs_.at(i);
+    Run& run = *runs_[i];
     if (run.status == Status::iterations) run.status = Status::running;  // it may go on
     kept.push_back(std::move(runs_[i]));
   }
   runs_ = std::move(kept);
-  lanes_ = engine_->best_lanes(static_cast<int>(runs_.size()));
 }
 
 bool Em::advance(int max_iterations, double tolerance, double seconds, int threads) {
   using Clock = std::chrono::steady_clock;
   const auto began = Clock::now();
+  const int lanes = engine_->best_lanes(static_cast<int>(runs_.size()));
   auto out_of_time = [&] { return std::chrono::duration<double>(Clock::now() - began).count() > seconds; };
   std::vector<Run*> open;
   for (auto& run : runs_)
     if (run->status == Status::running) open.push_back(run.get());
   if (open.empty()) return true;
-  const Index groups = static_cast<Index>((open.size() + lanes_ - 1) / lanes_);
+  const Index groups = static_cast<Index>((open.size() + lanes - 1) / lanes);
   Team team(std::clamp(threads, 1, std::max<int>(groups, static_cast<int>(engine_->plan().cuts.size()) - 1)));
   const Parallel over_rows = [&](Index n, const std::function<void(Index)>& task) { team(n, task); };
   const Parallel alone = serial;
   const std::size_t d = static_cast<std::size_t>(engine_->plan().n_parameters);
 
   auto work = [&](Index group, const Parallel& parallel) {
-    Run** first = open.data() + std::size_t(group) * lanes_;
-    const int n = static_cast<int>(std::min<std::size_t>(lanes_, open.size() - std::size_t(group) * lanes_));
-    std::vector<double> counts(d * lanes_), log_lik(lanes_);
-    std::vector<const double*> at(lanes_);
-    std::vector<double*> into(lanes_);
+    Run** first = open.data() + std::size_t(group) * lanes;
+    const int n = static_cast<int>(std::min<std::size_t>(lanes, open.size() - std::size_t(group) * lanes));
+    std::vector<double> counts(d * lanes), log_lik(lanes);
+    std::vector<const double*> at(lanes);
+    std::vector<double*> into(lanes);
     for (;;) {
       bool any = false;
-      for (int b = 0; b < lanes_; ++b) {
+      for (int b = 0; b < lanes; ++b) {
         at[b] = first[std::min(b, n - 1)]->next().data();
         into[b] = counts.data() + d * b;
         any = any || (b < n && first[b]->status == Status::running);
       }
       if (!any) return;
-      engine_->evaluate(at.data(), lanes_, log_lik.data(), into.data(), parallel);
+      engine_->evaluate(at.data(), lanes, log_lik.data(), into.data(), parallel);
       for (int b = 0; b < n; ++b)
         if (first[b]->status == Status::running) first[b]->absorb(log_lik[b], into[b], tolerance, max_iterations);
       if (out_of_time()) return;

@@ -3,26 +3,31 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <stdexcept>
 
 namespace latentree {
 
+// Room of the last kind asked for is kept; a search would otherwise hoard what it no longer needs.
 std::unique_ptr<Workspace> Engine::acquire(int lanes) const {
   const Kernels& k = kernels();
   {
     const std::lock_guard<std::mutex> lock(mutex_);
-    auto& shelf = idle_[{k.name, lanes}];
-    if (!shelf.empty()) {
-      auto work = std::move(shelf.back());
-      shelf.pop_back();
+    if (!idle_.empty() && (idle_.back()->kernels != &k || idle_.back()->lanes != lanes)) idle_.clear();
+    if (!idle_.empty()) {
+      auto work = std::move(idle_.back());
+      idle_.pop_back();
       return work;
     }
   }
-  return std::make_unique<Workspace>(k.make_workspace(plan_, lanes));
+  auto work = std::make_unique<Workspace>(k.make_workspace(plan_, lanes));
+  work->kernels = &k;
+  return work;
 }
 
 void Engine::release(std::unique_ptr<Workspace> work) const {
   const std::lock_guard<std::mutex> lock(mutex_);
-  idle_[{kernels().name, work->lanes}].push_back(std::move(work));
+  if (!idle_.empty() && (idle_.back()->kernels != work->kernels || idle_.back()->lanes != work->lanes)) idle_.clear();
+  idle_.push_back(std::move(work));
 }
 
 int Engine::best_lanes(int n_sets) const {
@@ -41,7 +46,7 @@ void Engine::evaluate(const double* const* parameters, int lanes, double* log_li
   if (counts)
     for (int b = 0; b < lanes; ++b) std::fill_n(counts[b], plan_.n_parameters, 0.0);
   std::vector<std::pair<Index, int>> refused;
-  kernels().run({plan_, *work, parameters, counts, log_likelihood, nullptr, &refused, parallel});
+  work->kernels->run({plan_, *work, parameters, counts, log_likelihood, nullptr, &refused, parallel});
   release(std::move(work));
   for (const auto& [row, lane] : refused) {
     const double w = plan_.weights[row];
@@ -56,7 +61,7 @@ std::vector<double> Engine::row_log_likelihood(const double* parameters, const P
   std::vector<double> rows(plan_.n_rows());
   double total = 0.0;
   std::vector<std::pair<Index, int>> refused;
-  kernels().run({plan_, *work, &parameters, nullptr, &total, rows.data(), &refused, parallel});
+  work->kernels->run({plan_, *work, &parameters, nullptr, &total, rows.data(), &refused, parallel});
   release(std::move(work));
   for (const auto& [row, lane] : refused)
     rows[row] = log_space_row(plan_, parameters, plan_.representative[row], 1.0, nullptr, nullptr);
@@ -68,7 +73,7 @@ std::vector<double> Engine::posteriors(const double* parameters, const std::vect
   auto work = acquire(1);
   double total = 0.0;
   std::vector<std::pair<Index, int>> refused;
-  kernels().run({plan_, *work, &parameters, nullptr, &total, nullptr, &refused, serial});
+  work->kernels->run({plan_, *work, &parameters, nullptr, &total, nullptr, &refused, serial});
   std::vector<bool> is_refused(plan_.n_rows(), false);
   for (const auto& [row, lane] : refused) is_refused[row] = true;
 
@@ -163,28 +168,40 @@ std::vector<double> Engine::posteriors(const double* parameters, const std::vect
   return out;
 }
 
-void Engine::root_messages(const double* parameters, std::vector<double>& rows, std::vector<double>& log_scale) const {
+void Engine::root_messages(const double* parameters, std::vector<double>& rows, std::vector<double>& log_scale,
+                           std::vector<double>& logs) const {
+  if (plan_.root != 0) throw std::invalid_argument("messages about the root need a plan whose messages meet there");
   auto work = acquire(1);
   double total = 0.0;
   std::vector<std::pair<Index, int>> refused;
-  kernels().run({plan_, *work, &parameters, nullptr, &total, nullptr, &refused, serial});
+  work->kernels->run({plan_, *work, &parameters, nullptr, &total, nullptr, &refused, serial});
   const Index k = plan_.states[plan_.root], n = plan_.n_rows();
   const std::size_t parts = plan_.top.size();
   rows.assign(std::size_t(n) * k, 0.0);
+  logs.assign(std::size_t(n) * k, 0.0);
   log_scale.assign(n, 0.0);
-  std::vector<double> logs(k);
   for (Index row = 0; row < n; ++row) {
-    std::fill(logs.begin(), logs.end(), 0.0);
+    double* own = logs.data() + std::size_t(row) * k;
+    bool sure = true;  // that no entry has lost anything to underflow
     for (std::size_t j = 0; j < parts; ++j) {
       const Workspace::Table& t = work->tables[plan_.top[j]];
       const Index u = plan_.top_index[row * parts + j];
-      for (Index i = 0; i < k; ++i) logs[i] += std::log(t.value[u * t.stride + i]);
+      const double lost = t.scale ? t.scale[std::size_t(u) * 2 + 1] : 1e-300;
+      for (Index i = 0; i < k; ++i) {
+        const double value = t.value[u * t.stride + i];
+        sure = sure && value > 1e20 * lost;
+        own[i] += std::log(value);
+      }
       if (t.scale) log_scale[row] += t.scale[std::size_t(u) * 2];
     }
-    const double most = *std::max_element(logs.begin(), logs.end());
+    if (!sure) log_scale[row] = log_space_row(plan_, parameters, plan_.representative[row], 1.0, nullptr, nullptr, own);
+    const double most = *std::max_element(own, own + k);
     if (most == -std::numeric_limits<double>::infinity()) continue;
     log_scale[row] += most;
-    for (Index i = 0; i < k; ++i) rows[std::size_t(row) * k + i] = std::exp(logs[i] - most);
+    for (Index i = 0; i < k; ++i) {
+      own[i] -= most;
+      rows[std::size_t(row) * k + i] = std::exp(own[i]);
+    }
   }
   release(std::move(work));
 }
@@ -215,10 +232,20 @@ void Maximiser::maximise(const Plan& plan, const double* counts, const double* o
   }
 }
 
-double Maximiser::log_prior(const double* parameters) const {
+double Maximiser::log_prior(const Plan& plan, const double* parameters) const {
   double sum = 0.0;
-  for (std::size_t i = 0; i < pseudo.size(); ++i)
-    if (pseudo[i] != 0.0 && (held.empty() || !held[i])) sum += pseudo[i] * std::log(parameters[i]);
+  if (pseudo.empty()) return sum;
+  for (std::size_t v = 0; v < plan.parent.size(); ++v) {
+    const std::int64_t k = plan.states[v], rows = v == 0 ? 1 : plan.states[plan.parent[v]];
+    for (std::int64_t row = plan.offset[v]; row < plan.offset[v] + rows * k; row += k) {
+      double left = 1.0;  // what held entries leave; where that is nothing, the others are fixed too
+      for (std::int64_t i = row; i < row + k && !held.empty(); ++i)
+        if (held[i]) left -= parameters[i];
+      if (left <= 0.0) continue;
+      for (std::int64_t i = row; i < row + k; ++i)
+        if (pseudo[i] != 0.0 && (held.empty() || !held[i])) sum += pseudo[i] * std::log(parameters[i]);
+    }
+  }
   return sum;
 }
 

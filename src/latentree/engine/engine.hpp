@@ -1,10 +1,8 @@
 // The one primitive, (model, table) -> log-likelihood and expected counts, and the EM loop on it.
 #pragma once
 #include <cstdint>
-#include <map>
 #include <memory>
 #include <mutex>
-#include <string>
 #include <vector>
 
 #include "kernels.hpp"
@@ -27,8 +25,9 @@ class Engine {
   std::vector<double> posteriors(const double* parameters, const std::vector<Index>& nodes) const;
 
   // Messages of the top parts multiplied, one row per top row, largest entry 1, and their log-scales:
-  // what everything in this plan says about its root (the root's own prior left out).
-  void root_messages(const double* parameters, std::vector<double>& rows, std::vector<double>& log_scale) const;
+  // what everything in this plan says about the model's root (its own prior left out), also in logarithms.
+  void root_messages(const double* parameters, std::vector<double>& rows, std::vector<double>& log_scale,
+                     std::vector<double>& logs) const;
 
   // Lanes in which several parameter sets fill the vectors better than the states of one.
   int best_lanes(int n_sets) const;
@@ -40,7 +39,7 @@ class Engine {
 
   Plan plan_;
   mutable std::mutex mutex_;
-  mutable std::map<std::pair<std::string, int>, std::vector<std::unique_ptr<Workspace>>> idle_;
+  mutable std::vector<std::unique_ptr<Workspace>> idle_;
 };
 
 // How new parameters follow from expected counts: counts + pseudo-counts, normalised row by row.
@@ -50,7 +49,7 @@ struct Maximiser {
   std::vector<std::uint8_t> held;     // empty: none
 
   void maximise(const Plan& plan, const double* counts, const double* old, double* fresh) const;
-  double log_prior(const double* parameters) const;  // sum of pseudo * log(parameter)
+  double log_prior(const Plan& plan, const double* parameters) const;  // sum of pseudo * log(parameter)
 };
 
 // Extrapolates the EM map from its last few steps.
@@ -104,26 +103,28 @@ class Run {
   int plain_steps_ = 0;
   int probing_ = 0;                        // passes left of a look around a fixed point
   double probe_objective_ = 0.0;
+  double total_weight_;
 };
 
 class Em {
  public:
   Em(std::shared_ptr<const Engine> engine, Maximiser maximiser, bool accelerate,
      std::vector<std::vector<double>> starts);
-  Em(const Em&) = delete;
+  Em(const Em&) = delete;  // runs know its maximiser
   Em& operator=(const Em&) = delete;
   // Advances every unfinished run until it has converged, made `max_iterations` steps in all, or `seconds` are over.
   // True when all runs have stopped.
   bool advance(int max_iterations, double tolerance, double seconds, int threads);
   const Run& run(std::size_t i) const { return *runs_.at(i); }
   std::size_t n_runs() const { return runs_.size(); }
+  std::mutex& mutex() { return mutex_; }
   void keep(const std::vector<std::size_t>& chosen);  // drops the others; those stopped by their iterations go on
 
  private:
   std::shared_ptr<const Engine> engine_;
   Maximiser maximiser_;
   std::vector<std::unique_ptr<Run>> runs_;
-  int lanes_;
+  std::mutex mutex_;  // one call at a time
 };
 
 }  // namespace latentree

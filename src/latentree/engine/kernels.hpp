@@ -21,6 +21,8 @@ Buffer zeros(std::size_t n);
 
 // Room for one pass. `lanes` parameter sets are worked on side by side ([row][state][lane]);
 // with a single one its states fill the vector lanes instead ([row][padded states]).
+struct Kernels;
+
 struct Workspace {
   struct Table {
     double* value = nullptr;
@@ -28,6 +30,7 @@ struct Workspace {
     double* scale = nullptr;    // [row][2][lane]: log-scale, and how much an entry may have lost to underflow
     std::size_t stride = 0;     // doubles from one row to the next
   };
+  const Kernels* kernels = nullptr;  // those it was made by
   int lanes = 1;
   std::vector<Table> tables;    // per slot
   std::vector<double*> edges;   // per op (edges): matrix both ways round, then its counts
@@ -63,8 +66,9 @@ std::vector<const char*> available_kernels();
 void use_kernels(const char* name);
 
 // One data row in logarithms, for rows that underflow: adds weight x expected counts, returns log P(row).
-// Entries of `posterior` (a vector of states per node, or nullptr) are set.
+// Entries of `posterior` (a vector of states per node, or nullptr) are set. With `root_message`, that is set to the
+// logarithms of what all evidence says about the model's root, and the evidence's own log-scale is returned instead.
 double log_space_row(const Plan& plan, const double* parameters, Index data_row, double weight, double* counts,
-                     double* posterior);
+                     double* posterior, double* root_message = nullptr);
 
 }  // namespace latentree

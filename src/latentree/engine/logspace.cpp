@@ -21,7 +21,7 @@ double log_sum_exp(const double* x, Index n) {
 }  // namespace
 
 double log_space_row(const Plan& plan, const double* parameters, Index data_row, double weight, double* counts,
-                     double* posterior) {
+                     double* posterior, double* root_message) {
   const Index n = static_cast<Index>(plan.parent.size());
   std::vector<std::vector<double>> below(n), message(n), outside(n);
   std::vector<bool> inner(n, false), silent(n, false);
@@ -39,7 +39,11 @@ double log_space_row(const Plan& plan, const double* parameters, Index data_row,
       else
         for (Index i = 0; i < k; ++i) below[v][i] += i == id ? 0.0 : kNone;
     } else {
-      for (Index i = 0; i < k; ++i) below[v][i] += std::log(column.likelihood[std::size_t(id) * k + i]);
+      const bool logs = !column.log_likelihood.empty();
+      for (Index i = 0; i < k; ++i) {
+        const std::size_t at = std::size_t(id) * k + i;
+        below[v][i] += logs ? column.log_likelihood[at] : std::log(column.likelihood[at]);
+      }
       if (!column.log_scale.empty()) offset += column.log_scale[id];
     }
   }
@@ -57,6 +61,10 @@ double log_space_row(const Plan& plan, const double* parameters, Index data_row,
       message[v][p] = log_sum_exp(terms.data(), k);
       below[u][p] += message[v][p];
     }
+  }
+  if (root_message) {
+    for (Index i = 0; i < plan.states[0]; ++i) root_message[i] = below[0][i];
+    return offset;
   }
   outside[0].resize(plan.states[0]);
   terms.resize(plan.states[0]);

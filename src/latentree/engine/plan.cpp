@@ -110,8 +110,7 @@ class Compiler {
   }
 
   void run() {
-    std::vector<Part> parts = parts_of(plan_.root, -1);
-    if (parts.empty()) parts.push_back(constant_ones(plan_.states[plan_.root]));
+    std::vector<Part> parts = parts_of_root();
     join(parts);
     finish_top(parts);
   }
@@ -193,29 +192,51 @@ class Compiler {
     return make_part(std::move(slot), Indices(n_rows_, 0));
   }
 
-  // Everything that speaks about v, except what comes from `from`.
-  std::vector<Part> parts_of(Index v, Index from) {
-    std::vector<Part> parts;
-    for (Index c : columns_at_[v]) parts.push_back(evidence_part(plan_.columns[c]));
-    for (Index u : neighbours_[v])
-      if (u != from) parts.push_back(is_leaf(u) ? leaf_part(u) : branch(u, v));
-    return parts;
+  // Everything that speaks about a node: its own columns, then its branches, whose messages are made bottom up.
+  std::vector<Part> parts_of_root() {
+    // depth first without recursion, so that few branches are pending at a time, however deep the tree
+    std::vector<Index> order, stack{plan_.root}, towards(neighbours_.size(), -1);
+    while (!stack.empty()) {
+      const Index v = stack.back();
+      stack.pop_back();
+      order.push_back(v);
+      for (std::size_t j = neighbours_[v].size(); j-- > 0;) {
+        const Index u = neighbours_[v][j];
+        if (u == towards[v]) continue;
+        towards[u] = v;
+        stack.push_back(u);
+      }
+    }
+    std::vector<std::vector<Part>> branches(neighbours_.size());
+    for (std::size_t i = order.size(); i-- > 0;) {
+      const Index v = order[i];
+      if (is_leaf(v)) {
+        branches[towards[v]].push_back(leaf_part(v));
+        continue;
+      }
+      std::vector<Part> parts;
+      for (Index c : columns_at_[v]) parts.push_back(evidence_part(plan_.columns[c]));
+      for (std::size_t j = branches[v].size(); j-- > 0;) parts.push_back(std::move(branches[v][j]));
+      branches[v].clear();
+      if (parts.empty()) parts.push_back(constant_ones(plan_.states[v]));
+      if (i == 0) return parts;
+      branches[towards[v]].push_back(message(v, towards[v], parts));
+    }
+    return {};
   }
 
-  // The message that the branch at v sends to its neighbour `to`.
-  Part branch(Index v, Index to) {
-    std::vector<Part> parts = parts_of(v, to);
-    if (parts.empty()) parts.push_back(constant_ones(plan_.states[v]));
+  // What the branch at v, made of `parts`, sends to its neighbour `to`.
+  Part message(Index v, Index to, std::vector<Part>& parts) {
     join(parts);
-    Part message = parts.size() == 1 ? std::move(parts[0]) : multiply(parts);
-    const Slot& in = plan_.slots[message.slot];
+    Part made = parts.size() == 1 ? std::move(parts[0]) : multiply(parts);
+    const Slot& in = plan_.slots[made.slot];
     Slot slot;
     slot.rows = in.rows;
     slot.states = plan_.states[to];
     slot.depth = in.depth;
     slot.scaled = in.scaled;
-    const Index in_slot = message.slot;
-    Part part = make_part(std::move(slot), std::move(message.id));
+    const Index in_slot = made.slot;
+    Part part = make_part(std::move(slot), std::move(made.id));
     const bool reversed = plan_.parent[v] != to;
     plan_.ops.push_back({Kind::edge, part.slot, {in_slot}, {}, reversed ? to : v, reversed});
     return part;

@@ -19,6 +19,7 @@ struct Column {
   Indices ids;
   std::vector<double> likelihood;  // [n_ids][states], empty for hard values
   std::vector<double> log_scale;   // [n_ids], empty when all are zero
+  std::vector<double> log_likelihood;  // [n_ids][states], for entries too small for `likelihood`; empty: its logarithms
   bool hard() const { return likelihood.empty(); }
 };
 

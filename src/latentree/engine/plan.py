@@ -39,16 +39,21 @@ class Evidence:
         How probable each state of the node makes what was seen; largest entry of a row about 1.
     log_scale : float array [ids], optional
         Logarithm of what each row of ``likelihood`` was divided by.
+    log_likelihood : float array [ids, states], optional
+        Logarithms of ``likelihood``, for entries that are too small for it.
     """
 
     node: int
     ids: NDArray[np.int32]
     likelihood: FloatArray | None = None
     log_scale: FloatArray | None = None
+    log_likelihood: FloatArray | None = None
 
     def checked(self, tree: Tree, n_rows: int) -> Evidence:
         """The same with contiguous arrays, or an error that says what does not fit."""
         ids = np.ascontiguousarray(self.ids, dtype=np.int32)
+        if not 0 <= self.node < tree.n_nodes:
+            raise ModelError(f"Evidence on node {self.node}; nodes are 0 to {tree.n_nodes - 1}.")
         k = int(tree.cardinality[self.node])
         what = f"Evidence on '{tree.names[self.node]}'"
         if ids.shape != (n_rows,):
@@ -67,7 +72,12 @@ class Evidence:
         scale = None if self.log_scale is None else np.ascontiguousarray(self.log_scale, dtype=np.float64)
         if scale is not None and scale.shape != (len(table),):
             raise ModelError(f"{what}: one log-scale for each of the {len(table)} ids. Got shape {scale.shape}.")
-        return Evidence(self.node, ids, table, scale)
+        if scale is not None and not np.isfinite(scale).all():
+            raise ModelError(f"{what}: log-scales must be finite; an impossible row has a likelihood of zeros.")
+        logs = None if self.log_likelihood is None else np.ascontiguousarray(self.log_likelihood, dtype=np.float64)
+        if logs is not None and logs.shape != table.shape:
+            raise ModelError(f"{what}: log-likelihoods must have the shape of the likelihoods. Got {logs.shape}.")
+        return Evidence(self.node, ids, table, scale, logs)
 
 
 def evidence_of(model: Model, table: Table) -> list[Evidence]:
@@ -126,6 +136,8 @@ class Plan:
     ) -> None:
         self.tree = tree
         self.weights = np.ascontiguousarray(weights, dtype=np.float64)
+        if self.weights.ndim != 1 or not (np.isfinite(self.weights) & (self.weights >= 0)).all():
+            raise ModelError("Weights must be a list of finite numbers of at least 0.")
         self.evidence = tuple(e.checked(tree, len(self.weights)) for e in evidence)
         hard = [e.node for e in self.evidence if e.likelihood is None]
         if len(set(hard)) < len(hard):
@@ -136,7 +148,7 @@ class Plan:
         self._engine = _core.make_engine(
             np.ascontiguousarray(tree.parent),
             np.ascontiguousarray(tree.cardinality),
-            [(e.node, e.ids, e.likelihood, e.log_scale) for e in self.evidence],
+            [(e.node, e.ids, e.likelihood, e.log_scale, e.log_likelihood) for e in self.evidence],
             self.weights,
             share,
             -1 if root is None else root,
@@ -167,6 +179,8 @@ class Plan:
     ) -> tuple[FloatArray, FloatArray]:
         """Log-likelihoods [sets] and expected counts [sets, size] of several vectors in shared passes."""
         p = np.ascontiguousarray(parameters, dtype=np.float64)
+        if p.ndim != 2 or p.shape[1] != self.tree.size:
+            raise ModelError(f"The tree needs {self.tree.size} probabilities a set. Got shape {p.shape}.")
         return self._engine.evaluate(p, True, threads, lanes)
 
     def log_likelihood(self, parameters: FloatArray, *, threads: int = 1) -> float:

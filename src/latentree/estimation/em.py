@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from ..engine import _core
 from ..engine.plan import Plan
-from ..errors import bad_parameter
+from ..errors import ModelError, bad_parameter
 from ..model import Counts, Model
 from ..runner import Budget, Clock, OnProgress, Progress, StopReason
 from ..table import Table
@@ -47,8 +47,10 @@ class Climb:
         threads: int = 1,
     ) -> None:
         self.plan = plan
-        self.threads = threads
+        self.threads = int(threads)
         tree = plan.tree
+        if starts.ndim != 2 or starts.shape[1] != tree.size:
+            raise ModelError(f"A start needs {tree.size} probabilities, as the plan's tree. Got shape {starts.shape}.")
         self._core = _core.Em(
             plan.core,
             np.ascontiguousarray(starts, dtype=np.float64),
@@ -62,7 +64,7 @@ class Climb:
     ) -> StopReason | None:
         """Take every run to convergence or to that many steps; a reason if the clock or Ctrl-C came first."""
         try:
-            while not self._core.advance(iterations, tolerance, min(_SLICE, clock.remaining), self.threads):
+            while not self._core.advance(int(iterations), float(tolerance), min(_SLICE, clock.remaining), self.threads):
                 if on_progress is not None:
                     done = max(len(self.trace(i)) for i in range(len(self)))
                     on_progress(Progress("EM", done, iterations, float(self.objectives.max()), clock.elapsed))
@@ -170,7 +172,6 @@ def check_limits(tol: float, max_iterations: int, threads: int) -> None:
     """Say what is wrong with a limit."""
     if not tol >= 0:
         raise bad_parameter("tol", "estimate", "a number of at least 0", tol)
-    if int(max_iterations) != max_iterations or max_iterations < 1:
-        raise bad_parameter("max_iterations", "estimate", "a whole number of at least 1", max_iterations)
-    if int(threads) != threads or threads < 1:
-        raise bad_parameter("threads", "estimate", "a whole number of at least 1", threads)
+    for name, value in (("max_iterations", max_iterations), ("threads", threads)):
+        if not 1 <= value < 2**31 or int(value) != value:
+            raise bad_parameter(name, "estimate", "a whole number of at least 1", value)

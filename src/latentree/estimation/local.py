@@ -110,8 +110,8 @@ def _frozen_branch(model: Model, evidence: Sequence[Evidence], weights: FloatArr
     uniform = np.full(tree.cardinality[top], 1.0 / tree.cardinality[top])
     parameters = np.concatenate([uniform, *(model.table(v).ravel() for v in branch[1:])])
     plan = Plan(small, [Evidence(at[e.node], e.ids) for e in evidence if e.node in at], weights, root=0)
-    likelihood, log_scale = plan.core.root_messages(parameters)
-    return Evidence(place, plan.row_of, likelihood, log_scale)
+    likelihood, log_scale, logs = plan.core.root_messages(parameters)
+    return Evidence(place, plan.row_of, likelihood, log_scale, logs)
 
 
 def local_em(
