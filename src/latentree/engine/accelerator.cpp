@@ -17,6 +17,7 @@ namespace {
 
 constexpr double kSmallest = 1e-290;   // smaller entries, and those that an EM step makes so, just follow EM
 constexpr double kDependent = 1e-9;    // directions with a smaller share of the largest are noise
+constexpr double kFurthest = 23.0;     // how far below EM's step, in logarithms, an entry may be sent: from near 0 EM hardly returns
 constexpr double kLowest = -690.0, kHighest = 50.0;  // logarithms that stay representable
 
 // Eigenvalues (ascending) and vectors (columns of v) of a small symmetric matrix, by Jacobi's rotations.
@@ -174,14 +175,16 @@ bool Accelerator::propose(const Plan& plan, const std::vector<double>& at, const
     for (std::size_t r = 0; r < n; ++r)
       for (std::size_t i = 0; i < m; ++i) along[i] += unit[i] * b[r][i] * vectors[r * n + q] * stretch;
   }
-  for (std::size_t k = 0; k < d; ++k) f[k] += x[k];
+  for (std::size_t k = 0; k < d; ++k) x[k] += f[k];  // where EM would go
+  std::vector<double>& y = f;
+  y = x;
   for (std::size_t i = 0; i < m; ++i)
-    for (std::size_t k = 0; k < d; ++k) f[k] += along[i] * (points_[i][k] + residuals_[i][k]);
+    for (std::size_t k = 0; k < d; ++k) y[k] += along[i] * (points_[i][k] + residuals_[i][k]);
   for (std::size_t k = 0; k < d; ++k) {
-    if (!std::isfinite(f[k])) return false;
-    f[k] = std::clamp(f[k], kLowest, kHighest);
+    if (!std::isfinite(y[k])) return false;
+    y[k] = std::clamp(y[k], std::max(x[k] - kFurthest, kLowest), kHighest);
   }
-  kernel.exp_all(f.data(), proposal.data(), d);
+  kernel.exp_all(y.data(), proposal.data(), d);
   onto_simplex(plan, at, mapped, proposal);
   return true;
 }
