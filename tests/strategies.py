@@ -6,8 +6,7 @@ Small on purpose: every tree can be checked by enumerating all joint states (see
 from __future__ import annotations
 
 import numpy as np
-from hypothesis import HealthCheck, settings
-from hypothesis import strategies as st
+from hypothesis import HealthCheck, settings, strategies as st
 
 from latentree.engine.plan import Evidence
 from latentree.model import Model, normalised, row_starts

@@ -6,8 +6,7 @@ import numpy as np
 import oracle
 import pytest
 import strategies as own
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from latentree.errors import LatentreeError, ModelError
 from latentree.model import Counts, Model, normalised, row_starts, row_sums, spread

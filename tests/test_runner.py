@@ -12,8 +12,7 @@ import time
 import numpy as np
 import pytest
 import strategies as own
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from latentree import checkpoint as checkpoints
 from latentree.checkpoint import Checkpoint, fingerprint

@@ -8,8 +8,7 @@ import numpy as np
 import oracle
 import pytest
 import strategies as own
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from latentree.errors import ModelError
 from latentree.model import random_parameters

@@ -34,11 +34,27 @@ _HOME = {
     "Tree": "tree",
     "Variable": "variables",
     "compare": "estimators",
+    "effective_dimension": "dimension",
     "estimate": "estimation",
     "fit_classes": "estimation",
+    "identifiability": "dimension",
     "load": "formats.json",
+    "scores": "score",
+    "standard_dimension": "dimension",
 }
-_MODULES = ("checkpoint", "datasets", "engine", "errors", "estimation", "formats", "infer", "report", "runner", "score")
+_MODULES = (
+    "checkpoint",
+    "datasets",
+    "dimension",
+    "engine",
+    "errors",
+    "estimation",
+    "formats",
+    "infer",
+    "report",
+    "runner",
+    "score",
+)
 
 __all__ = [*_HOME, *_MODULES, "__version__"]
 

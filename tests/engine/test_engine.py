@@ -6,8 +6,7 @@ import numpy as np
 import oracle
 import pytest
 import strategies as own
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 from scipy.special import logsumexp
 
 from latentree.engine import _core, reference

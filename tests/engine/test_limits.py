@@ -26,7 +26,7 @@ def small():
 
 
 def test_wrong_sizes_are_refused():
-    model, table, plan = small()
+    model, _, plan = small()
     other = Model.random(Tree.star(5, [2, 2]), table.variables, np.random.default_rng(0))
     with pytest.raises(ModelError, match="needs 10 probabilities"):
         em(other, table, plan=plan)
@@ -120,7 +120,7 @@ def test_a_prior_makes_impossible_data_possible():
 
 
 def test_kernels_may_change_between_calls():
-    model, table, plan = small()
+    model, _, plan = small()
     starts = np.stack([random_parameters(model.tree, np.random.default_rng(i)) for i in range(8)])
     climb = Climb(plan, starts, accelerate=False)
     before = _core.kernels()
@@ -137,7 +137,7 @@ def test_kernels_may_change_between_calls():
 
 
 def test_an_interrupt_before_the_first_pass_still_gives_a_model(monkeypatch):
-    model, table, plan = small()
+    model, _, plan = small()
 
     class Struck:
         def __getattr__(self, name):

@@ -9,8 +9,7 @@ import threading
 import numpy as np
 import pytest
 import strategies as own
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from latentree.engine import reference
 from latentree.engine.plan import Plan

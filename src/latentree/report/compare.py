@@ -11,16 +11,14 @@ from typing import Any
 import numpy as np
 
 from .. import score as criteria
-from ..errors import bad_parameter
+from ..dimension import effective_dimension
+from ..errors import LatentreeError, ModelError, bad_parameter
 from ..estimation import Fit, fit_classes
 from ..runner import Budget, Clock, OnProgress, StopReason
 from ..table import Table
 from .warn import SAME_OPTIMUM, findings, starts_at_best
 
 __all__ = ["Comparison", "compare_classes", "known_scores"]
-
-NOT_FOR_CHOICE = ("entropy", "relative_entropy")
-"""Functions of :mod:`latentree.score` that do not say which model is better; one class always has the best."""
 
 
 def known_scores() -> tuple[str, ...]:
@@ -31,7 +29,7 @@ def known_scores() -> tuple[str, ...]:
     >>> "bic" in known_scores()
     True
     """
-    return tuple(name for name in criteria.__all__ if name not in NOT_FOR_CHOICE)
+    return tuple(criteria.SCORES)
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,8 +44,9 @@ class Comparison:
         What they are compared by; higher is better.
     table : list of dict
         One row for each fit: ``n_classes``, ``log_likelihood``, ``n_parameters``, the scores, ``relative_entropy``,
-        ``smallest_class`` (its probability), ``starts_at_best``, ``converged``, ``reason``, ``seconds`` and
-        ``warnings``.
+        ``smallest_class`` (its probability), ``starts_at_best``, ``converged``, ``identified`` (whether the structure
+        has no more parameters than dimensions), ``reason``, ``seconds`` and ``warnings``. A score that is not defined
+        for a fit is None.
     skipped : tuple of int
         Numbers of classes that the time limit left no time for, or that came after Ctrl-C.
     interrupted : bool
@@ -88,7 +87,11 @@ class Comparison:
             "kind": "comparison of latent class models",
             "scores": list(self.scores),
             "higher_is_better": True,
-            "best": {name: self.best_n_classes(name) for name in self.scores},
+            "best": {
+                name: self.best_n_classes(name)
+                for name in self.scores
+                if any(row[name] is not None for row in self.table)
+            },
             "fits": [dict(row) for row in self.table],
             "skipped": list(self.skipped),
             "interrupted": self.interrupted,
@@ -98,7 +101,10 @@ class Comparison:
         name = self.scores[0] if score is None else score
         if name not in self.scores:
             raise bad_parameter("score", "best", f"one of {', '.join(map(repr, self.scores))}", score)
-        return int(np.argmax([row[name] for row in self.table]))
+        values = [row[name] for row in self.table]
+        if all(value is None for value in values):
+            raise ModelError(f"The score '{name}' is not defined for any of these fits.")
+        return int(np.argmax([-np.inf if value is None else value for value in values]))
 
     def __repr__(self) -> str:
         from .text import to_text
@@ -204,15 +210,24 @@ def _row(fit: Fit, scores: Sequence[str]) -> dict[str, Any]:
         "n_classes": int(fit.model.tree.cardinality[0]),
         "log_likelihood": fit.log_likelihood,
         "n_parameters": fit.n_parameters,
-        **{name: float(getattr(criteria, name)(fit)) for name in scores},
+        **{name: _score(fit, name) for name in scores},
         "relative_entropy": criteria.relative_entropy(fit),
         "smallest_class": float(fit.model.table(0).min()),
         "starts_at_best": starts_at_best(fit),
         "converged": fit.converged,
+        "identified": effective_dimension(fit.model.tree) == fit.n_parameters,
         "reason": fit.reason.value,
         "seconds": fit.seconds,
         "warnings": [f.text for f in findings(fit) if f.loud],
     }
+
+
+def _score(fit: Fit, name: str) -> float | None:
+    """A score, None where it is not defined."""
+    try:
+        return float(criteria.SCORES[name](fit))
+    except LatentreeError:
+        return None
 
 
 def _mark_lower(rows: list[dict[str, Any]]) -> None:

@@ -223,7 +223,8 @@ def _comparison(report: Report, width: int) -> Iterator[RenderableType]:
     names = ["log_likelihood", "n_parameters", *scores]
     names += [n for n in ("relative_entropy", "smallest_class") if n not in scores]
     columns = [_compared_column(report, name) for name in names]
-    numbers = [f"{'' if row['converged'] else '!'}{row['n_classes']:,}" for row in report["fits"]]
+    marks = ((row, "" if row["converged"] else "!", "" if row["identified"] else "?") for row in report["fits"])
+    numbers = [f"{stopped}{loose}{row['n_classes']:,}" for row, stopped, loose in marks]
     first = [Text("classes"), *map(Text, numbers)]
     for part in _side_by_side(columns, width - len("classes")):
         grid = _grid(texts=0)
@@ -232,8 +233,10 @@ def _comparison(report: Report, width: int) -> Iterator[RenderableType]:
         for cells in list(zip(first, *part, strict=True))[1:]:
             grid.add_row(*cells)
         yield grid
-    unfinished = "" if all(row["converged"] for row in report["fits"]) else " ! did not converge."
-    yield Text(f"Scores: higher is better, * is best.{unfinished} {_chosen(report['best'])}")
+    legend = "" if all(row["converged"] for row in report["fits"]) else " ! did not converge."
+    if not all(row["identified"] for row in report["fits"]):
+        legend += " ? not identified: some parameters are free to move."
+    yield Text(f"Scores: higher is better, * is best.{legend} {_chosen(report['best'])}")
     words = [f"{_count(row['n_classes'], 'class', 'classes')}: {w}" for row in report["fits"] for w in row["warnings"]]
     if report["skipped"]:
         why = "It was interrupted" if report["interrupted"] else "The time was over"
@@ -248,7 +251,9 @@ def _compared_column(report: Report, name: str) -> list[Text]:
     return [Text(_HEADS.get(name, name)), *cells]
 
 
-def _compared(name: str, value: float, best: bool) -> Text:
+def _compared(name: str, value: float | None, best: bool) -> Text:
+    if value is None:  # a score that is not defined for this fit
+        return Text("-")
     if name == "n_parameters":
         return Text(f"{value:,}")
     if name == "smallest_class":

@@ -1,0 +1,41 @@
+"""The public names, for type checkers; at run time they are loaded when first used."""
+
+from . import (
+    checkpoint as checkpoint,
+    datasets as datasets,
+    dimension as dimension,
+    engine as engine,
+    errors as errors,
+    estimation as estimation,
+    formats as formats,
+    infer as infer,
+    report as report,
+    runner as runner,
+    score as score,
+)
+from .checkpoint import Checkpoint as Checkpoint
+from .dimension import (
+    effective_dimension as effective_dimension,
+    identifiability as identifiability,
+    standard_dimension as standard_dimension,
+)
+from .engine.plan import Evidence as Evidence, Plan as Plan
+from .errors import (
+    DataError as DataError,
+    FileFormatError as FileFormatError,
+    LatentreeError as LatentreeError,
+    LatentreeWarning as LatentreeWarning,
+    ModelError as ModelError,
+    ParameterError as ParameterError,
+)
+from .estimation import Fit as Fit, estimate as estimate, fit_classes as fit_classes
+from .estimators import LatentClass as LatentClass, compare as compare
+from .formats.json import load as load
+from .model import Counts as Counts, Model as Model
+from .runner import Budget as Budget, Progress as Progress, StopReason as StopReason
+from .score import scores as scores
+from .table import Table as Table
+from .tree import Tree as Tree
+from .variables import Variable as Variable
+
+__version__: str

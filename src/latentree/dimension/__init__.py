@@ -1,0 +1,8 @@
+"""Dimension of models, and whether their parameters can be told from data."""
+
+from __future__ import annotations
+
+from .effective import effective_dimension, standard_dimension
+from .identify import Identifiability, LatentNode, identifiability
+
+__all__ = ["Identifiability", "LatentNode", "effective_dimension", "identifiability", "standard_dimension"]

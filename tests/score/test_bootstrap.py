@@ -1,0 +1,201 @@
+"""Bootstrap tests: the same answer for any number of threads, stopped at any time, and about right."""
+
+from __future__ import annotations
+
+import signal
+
+import numpy as np
+import pytest
+
+from latentree import datasets
+from latentree.errors import DataError, ParameterError
+from latentree.estimation import fit_classes
+from latentree.model import Model
+from latentree.runner import Budget, StopReason
+from latentree.score.bootstrap import Resampler, bootstrap_fit, bootstrap_lrt, bootstrap_p, replicate
+from latentree.table import Table
+from latentree.tree import Tree
+from latentree.variables import numbered
+
+
+def seeded(seed=0):
+    return np.random.default_rng(seed)
+
+
+@pytest.fixture(scope="module")
+def carcinoma():
+    return datasets.load("carcinoma")
+
+
+# ---- the likelihood-ratio test --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("k", "statistic"), [(2, 414.416), (3, 47.1037), (4, 8.8383)])
+def test_carcinoma_has_three_classes(carcinoma, k, statistic):
+    """The statistic is twice the difference of the log-likelihoods that poLCA prints."""
+    found = bootstrap_lrt(carcinoma, k, rng=seeded(), n_replicates=49, threads=2)
+    assert found.statistic == pytest.approx(statistic, abs=2e-3)
+    assert found.n_replicates == 49
+    assert found.reason is StopReason.FINISHED
+    assert (found.p_value == 0.02) if k < 4 else (found.p_value > 0.1)
+    assert found.null.model.tree.cardinality[0] == k - 1
+    assert found.alternative.model.tree.cardinality[0] == k
+    assert found.to_dict()["n_classes"] == k
+
+
+def test_threads_do_not_change_the_answer(carcinoma):
+    one, two = (
+        bootstrap_lrt(carcinoma, 3, rng=seeded(5), n_replicates=8, n_starts=4, threads=t).replicates for t in (1, 2)
+    )
+    np.testing.assert_array_equal(one, two)
+    fit = fit_classes(carcinoma, 2, rng=seeded())
+    one, two = (bootstrap_fit(fit, rng=seeded(5), n_replicates=8, threads=t).g2_replicates for t in (1, 2))
+    np.testing.assert_array_equal(one, two)
+
+
+def test_p_values_under_the_null_are_spread():
+    rng = seeded(1)
+    truth = Model.random(Tree.star(1, [2] * 5), numbered([2] * 5), rng)
+    p = [
+        bootstrap_lrt(
+            Table.from_codes(truth.sample(100, rng), truth.variables), 2, rng=rng, n_replicates=19, n_starts=8
+        ).p_value
+        for _ in range(20)
+    ]
+    assert 0.3 < np.mean(p) < 0.75
+    assert np.mean(np.array(p) <= 0.05) <= 0.2
+
+
+def test_repeated_rows_and_weights_are_the_same_data():
+    rng = seeded(1)
+    codes, weights = rng.integers(0, 2, (20, 4)), rng.integers(1, 4, 20)
+    a = bootstrap_lrt(Table.from_codes(codes, weights=weights), 2, rng=seeded(), n_replicates=5)
+    b = bootstrap_lrt(Table.from_codes(np.repeat(codes, weights, axis=0)), 2, rng=seeded(), n_replicates=5)
+    assert a.statistic == pytest.approx(b.statistic, abs=1e-3)
+    np.testing.assert_allclose(a.replicates, b.replicates, atol=1e-3)
+
+
+# ---- absolute fit -------------------------------------------------------------------------------------------------
+
+
+def test_two_classes_do_not_fit_carcinoma_but_three_do(carcinoma):
+    """The chi-square distribution calls the fit of two classes perfect (p near 1): the table is nearly empty."""
+    two = bootstrap_fit(fit_classes(carcinoma, 2, rng=seeded()), rng=seeded(), n_replicates=99, threads=2)
+    three = bootstrap_fit(fit_classes(carcinoma, 3, rng=seeded()), rng=seeded(), n_replicates=99, threads=2)
+    assert two.p_g2 <= 0.02
+    assert three.p_g2 > 0.05
+    assert three.to_dict()["n_replicates"] == 99
+
+
+def test_bootstrap_agrees_with_chi_square_where_that_is_good():
+    from latentree.score.absolute import fit_statistics
+
+    fit = fit_classes(datasets.load("values"), 2, rng=seeded())
+    found = bootstrap_fit(fit, rng=seeded(), n_replicates=200)
+    assert found.p_g2 == pytest.approx(fit_statistics(fit).p_g2, abs=0.12)
+    assert found.p_x2 == pytest.approx(fit_statistics(fit).p_x2, abs=0.12)
+
+
+def test_any_tree_can_be_tested():
+    tree = Tree([-1, 0, 0, 0, 1, 1, 1], [2, 2, 2, 2, 2, 2, 2], [-1, -1, 0, 1, 2, 3, 4])
+    truth = Model.random(tree, numbered([2] * 5), seeded(3), 0.7)
+    from latentree.estimation import em
+
+    fit = em(truth, Table.from_codes(truth.sample(500, seeded(4)), truth.variables))
+    found = bootstrap_fit(fit, rng=seeded(), n_replicates=19)
+    assert found.p_g2 > 0.05
+
+
+# ---- stopping -----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_ctrl_c_returns_what_was_done(carcinoma, threads):
+    seen = []
+
+    def press(progress):
+        seen.append(progress)
+        if progress.done == 3:
+            signal.raise_signal(signal.SIGINT)
+
+    found = bootstrap_lrt(carcinoma, 2, rng=seeded(), n_replicates=500, n_starts=4, threads=threads, on_progress=press)
+    assert found.reason is StopReason.INTERRUPTED
+    assert found.n_replicates == 3
+    assert found.p_value == 0.25
+    assert [p.done for p in seen] == [1, 2, 3]
+    assert seen[0].total == 500
+
+
+def test_time_limits(carcinoma):
+    fit = fit_classes(carcinoma, 2, rng=seeded())
+    found = bootstrap_fit(fit, rng=seeded(), budget=Budget(seconds=0))
+    assert found.reason is StopReason.TIME
+    assert found.p_g2 is None
+    assert found.to_dict()["p_x2"] is None
+    some = bootstrap_fit(fit, rng=seeded(), n_replicates=3_000, budget=Budget(seconds=0.3))
+    assert 0 < some.n_replicates < 3_000
+    whole = bootstrap_fit(fit, rng=seeded(), n_replicates=some.n_replicates)
+    # Generators do not depend on how many replicates were asked for.
+    np.testing.assert_array_equal(whole.g2_replicates, some.g2_replicates)
+
+
+def test_an_error_in_a_replicate_is_raised():
+    def fails(rng):
+        raise ZeroDivisionError("as asked")
+
+    with pytest.raises(ZeroDivisionError, match="as asked"):
+        replicate(fails, 5, seeded(), stage="x", threads=2)
+
+
+# ---- what is drawn, and what cannot be ---------------------------------------------------------------------------
+
+
+def test_missing_cells_stay_missing():
+    rng = seeded(2)
+    model = Model.random(Tree.star(2, [2, 3, 2]), numbered([2, 3, 2]), rng)
+    codes = model.sample(200, rng)
+    codes[rng.random(codes.shape) < 0.3] = -1
+    table = Table.from_codes(codes, model.variables)
+    drawn = Resampler.of(model, table).draw(rng)
+    for t in (table, drawn):
+        t_missing = np.repeat(t.codes < 0, t.weights.astype(int), axis=0)
+        counts = np.unique(t_missing @ [1, 2, 4], return_counts=True)[1]
+        if t is table:
+            before = counts
+    np.testing.assert_array_equal(before, counts)
+    found = bootstrap_lrt(table, 2, rng=rng, n_replicates=5)
+    assert found.n_replicates == 5
+    with pytest.raises(DataError, match=r"nothing to bootstrap.*missing cells"):
+        bootstrap_fit(found.null, rng=rng)
+
+
+def test_weights_must_sum_to_a_whole_number():
+    codes = seeded().integers(0, 2, (10, 3))
+    halves = Table.from_codes(codes, weights=np.full(10, 0.5))
+    assert bootstrap_lrt(halves, 2, rng=seeded(), n_replicates=2).n_replicates == 2
+    odd = Table.from_codes(codes, weights=np.full(10, 0.33))
+    with pytest.raises(DataError, match=r"whole rows.*sum to 3\.3\. Use counts"):
+        bootstrap_lrt(odd, 2, rng=seeded(), n_replicates=2)
+    with pytest.raises(DataError, match="whole rows"):
+        bootstrap_fit(fit_classes(odd, 1, rng=seeded()), rng=seeded())
+    tiny = Table.from_codes(codes, weights=np.full(10, 1e-12))
+    with pytest.raises(DataError, match="whole rows"):
+        bootstrap_lrt(tiny, 2, rng=seeded(), n_replicates=2)
+
+
+def test_arguments_are_checked(carcinoma):
+    for bad in (1, 2.0, True, "2"):
+        with pytest.raises(ParameterError, match="'k'"):
+            bootstrap_lrt(carcinoma, bad, rng=seeded())
+    with pytest.raises(ParameterError, match="n_replicates"):
+        bootstrap_lrt(carcinoma, 2, rng=seeded(), n_replicates=0)
+    with pytest.raises(ParameterError, match="threads"):
+        bootstrap_lrt(carcinoma, 2, rng=seeded(), threads=0)
+    with pytest.raises(ParameterError, match="n_starts"):
+        bootstrap_lrt(carcinoma, 2, rng=seeded(), n_starts=0)
+
+
+def test_p_values_are_never_zero():
+    assert bootstrap_p(5.0, np.array([1.0, 2.0, 3.0])) == 0.25
+    assert bootstrap_p(2.0, np.array([1.0, 2.0, 3.0])) == 0.75
+    assert bootstrap_p(2.0, np.empty(0)) is None
