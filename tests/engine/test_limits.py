@@ -26,7 +26,7 @@ def small():
 
 
 def test_wrong_sizes_are_refused():
-    model, _, plan = small()
+    model, table, plan = small()
     other = Model.random(Tree.star(5, [2, 2]), table.variables, np.random.default_rng(0))
     with pytest.raises(ModelError, match="needs 10 probabilities"):
         em(other, table, plan=plan)
