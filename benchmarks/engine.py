@@ -22,6 +22,9 @@ import warnings
 from collections.abc import Callable
 from pathlib import Path
 
+for library in ("OMP", "OPENBLAS", "MKL"):  # one thread for the peer too, unless told otherwise
+    os.environ.setdefault(f"{library}_NUM_THREADS", "1")
+
 import numpy as np
 import pandas as pd
 

@@ -92,7 +92,7 @@ class Run {
   void look_around();
 
   static constexpr int kWarmUp = 20;  // plain steps first: they choose the basin
-  static constexpr int kProbe = 12;   // passes spent on looking whether a fixed point is a saddle
+  static constexpr int kProbe = 20;   // passes spent on looking whether a fixed point is a saddle
 
   const Plan& plan_;
   const Maximiser& maximiser_;
