@@ -1,0 +1,63 @@
+"""What users of latent class software look for, as one plain dict: absolute fit, residuals, certainty, scores."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..dimension import effective_dimension
+from ..errors import LatentreeError
+from ..estimation import Fit
+from ..score import SCORES, average_posteriors, bivariate_residuals, fit_statistics, scores
+
+__all__ = ["statistics"]
+
+QUICK = tuple(name for name in SCORES if not name.startswith(("laplace", "variational")))
+"""Scores that cost no more than a fit does."""
+
+
+def statistics(fit: Fit, *, everything: bool = False) -> dict[str, Any]:
+    """Collect the statistics of a fit that a report or a reviewer asks for.
+
+    Parameters
+    ----------
+    fit : Fit
+        The fitted model.
+    everything : bool, default False
+        Also the scores that take longer (Laplace approximations, the variational bound).
+
+    Returns
+    -------
+    dict
+        Plain values: ``absolute`` (G2, X2, degrees of freedom, p-values), ``residuals`` (the largest bivariate ones),
+        ``assignment`` (average posteriors and classification error), ``scores`` (with where they were taken, or why
+        there is none), ``effective_dimension`` and ``identified``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from latentree import datasets, fit_classes
+    >>> fit = fit_classes(datasets.load("values"), 2, rng=np.random.default_rng(0))
+    >>> found = statistics(fit)
+    >>> round(found["absolute"]["g2"], 3), found["absolute"]["degrees_of_freedom"], found["identified"]
+    (2.72, 6, True)
+    """
+    effective = effective_dimension(fit.model.tree)
+    return {
+        "absolute": fit_statistics(fit).to_dict(),
+        "residuals": _dict_of(bivariate_residuals, fit),
+        "assignment": _dict_of(average_posteriors, fit),
+        "scores": {
+            name: {"value": s.value, "at": s.at, "reason": s.reason}
+            for name, s in scores(fit, None if everything else QUICK).items()
+        },
+        "effective_dimension": effective,
+        "identified": effective == fit.n_parameters,
+    }
+
+
+def _dict_of(statistic: Any, fit: Fit) -> dict[str, Any]:
+    """Plain values of a statistic, or why it is not defined."""
+    try:
+        return dict(statistic(fit).to_dict())
+    except LatentreeError as error:
+        return {"reason": str(error)}
