@@ -13,7 +13,8 @@ from latentree.dimension import effective, effective_dimension, identifiability,
 from latentree.dimension.effective import class_dimension
 from latentree.dimension.local import LocalRanks
 from latentree.errors import ModelError, ParameterError
-from latentree.model import Model, random_parameters
+from latentree.model import Model, normalised, random_parameters
+from latentree.reproduce import merging
 from latentree.tree import Tree
 from latentree.variables import numbered
 
@@ -355,8 +356,8 @@ def test_a_model_in_order():
     assert report.here
     assert report.standard == report.effective == report.rank == 20
     assert str(report) == (
-        "The structure is identifiable: almost everywhere the distribution fixes all 20 parameters, up to the order of "
-        "latent states.\nThe same holds at the model's own parameters."
+        "The structure is locally identifiable: almost everywhere, no small change of its 20 parameters leaves the "
+        "distribution as it is.\nThe same holds at the model's own parameters."
     )
 
 
@@ -456,3 +457,54 @@ def test_oracle_agrees_on_probabilities():
     moved[:2] += [-step, step]
     change = (oracle.joint(small, moved) - oracle.joint(small, p)).sum(axis=(0, 2)).ravel() / step
     np.testing.assert_allclose(explicit_jacobian(small, p)[:, 0], change, atol=1e-8)
+
+
+# ---- merging states (K 5.3) ---------------------------------------------------------------------------------------
+
+
+def test_merging_three_states_is_merging_twice():
+    model = random_model(Tree.star(4, [2, 3, 2]))
+    at_once = merging.merged(model, ((0, 1, 3), (2,)))
+    pair = merging.merged(model, ((0, 1), (3,), (2,)))
+    np.testing.assert_allclose(merging.merged(pair, ((0, 1), (2,))).parameters, at_once.parameters)
+    np.testing.assert_allclose(at_once.marginals()[1], model.marginals()[1])
+
+
+@pytest.mark.parametrize(("n", "k", "count"), [(3, 2, 3), (4, 2, 7), (5, 3, 25), (4, 4, 1), (2, 3, 0)])
+def test_partitions(n, k, count):
+    found = list(merging._partitions(n, k))
+    assert len(found) == len({frozenset(map(frozenset, groups)) for groups in found}) == count
+    assert all(sorted(sum(groups, ())) == list(range(n)) for groups in found)
+
+
+def test_slopes_are_derivatives():
+    model = random_model(Tree.star(3, [2, 3]))
+    patterns = np.array([[i, j] for i in range(2) for j in range(3)])
+    slopes = merging._slopes(model, patterns)
+    for i in range(model.tree.size):
+        step = np.zeros(model.tree.size)
+        step[i] = 1e-6
+        moved = model.with_parameters(normalised(model.tree, model.parameters * np.exp(step)))
+        change = (merging._joint(moved, patterns) - merging._joint(model, patterns)).sum(axis=0) / 1e-6
+        np.testing.assert_allclose(slopes[:, i], change, atol=1e-6)
+
+
+def test_when_merging_recovers_the_smaller_model(tmp_path):
+    """K table 5.1 in small, and its two examples; 3:5x2 refutes conjecture 5.2."""
+    chosen = [s for s in merging.STRUCTURES if s.n_states == 2 or (s.n_states == 3 and len(s.leaves) == 5)]
+    outcomes = merging.run(chosen, models=6, starts=20, out=tmp_path / "page" / "merging.md")
+    by_name = {(o.structure.name(), o.structure.extra): o for o in outcomes}
+    for name in ("2:4x2", "2:5x2", "2:6x2"):
+        assert by_name[name, 1].recovered == by_name[name, 1].perfect > 0
+    assert by_name["2:3x2", 1].recovered == 0 < by_name["2:3x2", 1].perfect
+    assert len(by_name["2:3,3,2", 1].misses) > 0
+    assert by_name["2:5x2", 2].at_once > 0 == len(by_name["2:5x2", 2].misses)
+    assert len(by_name["3:5x2", 1].misses) > 0
+    small, large = by_name["3:5x2", 1].example
+    assert identifiability(small).here
+    np.testing.assert_allclose(
+        oracle.pattern_probabilities(small), oracle.pattern_probabilities(large), atol=1e-12, rtol=0
+    )
+    text = (tmp_path / "page" / "merging.md").read_text()
+    assert "| 3:5x2 | 4:5x2 | yes / yes | yes / yes | 23 of 23 | yes |" in text
+    assert "**Conjecture 5.2 is false.** For 3:5x2" in text

@@ -109,7 +109,7 @@ def class_dimension(n_states: int, leaves: tuple[int, ...]) -> int:
     """
     if n_states == 1 or len(leaves) < 2:
         return sum(r - 1 for r in leaves)
-    # Lemma 2: of a leaf with more states than classes, only a subspace with one dimension a class is seen.
+    # Lemma 1: of a leaf with more states than classes, only a subspace with one dimension a class is seen.
     beyond = sum(n_states * (r - n_states) for r in leaves if r > n_states)
     seen = [min(r, n_states) for r in leaves if r > 1]
     if _three_views(n_states, seen) or _few_leaves_suffice(n_states, seen):
@@ -130,7 +130,7 @@ def _columns(n_states: int, leaves: list[int]) -> int:
 
 
 def _three_views(n_states: int, leaves: list[int]) -> bool:
-    """Whether three groups of leaves can each tell all classes apart: then de = ds (lemma 3)."""
+    """Whether three groups of leaves can each tell all classes apart: then de = ds (lemma 2)."""
     groups = [1, 1, 1]
     for r in sorted(leaves, reverse=True):
         # Each leaf goes to the group that lacks least and still lacks something.
@@ -142,7 +142,7 @@ def _three_views(n_states: int, leaves: list[int]) -> bool:
 
 
 def _few_leaves_suffice(n_states: int, leaves: list[int]) -> bool:
-    """Whether some of the leaves alone give de = ds: then all do (lemma 4, which extends W theorem 3.4)."""
+    """Whether some of the leaves alone give de = ds: then all do (lemma 3, which extends W theorem 3.4)."""
     few: list[int] = []
     for r in sorted(leaves, reverse=True):
         few.append(r)

@@ -84,9 +84,9 @@ class Identifiability:
 
     @property
     def structural(self) -> bool:
-        """Whether almost all parameters of this structure can be told from their distribution, de = ds.
+        """Whether almost all parameters of this structure can be told from their distribution locally, de = ds.
 
-        Locally, that is: no others nearby give the same distribution. Exchanging states of a latent node always does.
+        Locally: none nearby give the same distribution. Others do, states being exchanged; rarely still others do.
         """
         return self.effective == self.standard
 
@@ -107,8 +107,8 @@ class Identifiability:
     def _structure(self) -> Iterator[str]:
         if self.structural:
             yield (
-                f"The structure is identifiable: almost everywhere the distribution fixes all {_n(self.standard)} "
-                "parameters, up to the order of latent states."
+                "The structure is locally identifiable: almost everywhere, no small change of its "
+                f"{_n(self.standard)} parameters leaves the distribution as it is."
             )
         else:
             yield (
@@ -183,8 +183,8 @@ def identifiability(model: Model, *, coincide: float = COINCIDE) -> Identifiabil
     >>> report.standard, report.effective, report.rank
     (17, 17, 11)
     >>> print(report)
-    The structure is identifiable: almost everywhere the distribution fixes all 17 parameters, up to the order of
-    latent states.
+    The structure is locally identifiable: almost everywhere, no small change of its 17 parameters leaves the
+    distribution as it is.
     At the model's own parameters only 11 dimensions are left of the structure's 17: they can move where the
     distribution stays.
     z: states 1 and 2 coincide; none of their probabilities differ by more than 0.01. Merge them.
