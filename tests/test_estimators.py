@@ -109,7 +109,19 @@ def test_attributes(fitted, frame):
 
 @pytest.mark.parametrize(
     "method",
-    ["predict", "predict_proba", "transform", "score_samples", "score", "aic", "bic", "sample", "summary", "save"],
+    [
+        "query",
+        "predict",
+        "predict_proba",
+        "transform",
+        "score_samples",
+        "score",
+        "aic",
+        "bic",
+        "sample",
+        "summary",
+        "save",
+    ],
 )
 def test_nothing_works_before_fit(method, frame):
     with pytest.raises(NotFittedError, match="not fitted yet"):
@@ -134,6 +146,24 @@ def test_criteria_have_the_sign_of_sklearn(fitted, frame):
     assert fitted.bic(frame, weights) == pytest.approx(-6 * fitted.log_likelihood_ + d * np.log(1200))
     assert fitted.aic(frame, weights) == pytest.approx(-6 * fitted.log_likelihood_ + 2 * d)
     assert fitted.score(frame, sample_weight=weights) == pytest.approx(fitted.score(frame))
+
+
+def test_queries_are_labelled(fitted):
+    p = fitted.model_.query("q1", {"q2": "yes"})
+    assert fitted.query("q1", {"q2": "yes"}) == dict(zip(("no", "yes"), p.tolist(), strict=True))
+    assert list(fitted.query()) == ["class0", "class1"]
+    assert list(fitted.query().values()) == pytest.approx(fitted.class_sizes_.tolist())
+    joint = fitted.query(["class", "q1"], {"q3": "no"})
+    assert list(joint) == [("class0", "no"), ("class0", "yes"), ("class1", "no"), ("class1", "yes")]
+    assert sum(joint.values()) == pytest.approx(1)
+
+
+def test_categories_with_blanks_come_back_in_samples(frame):
+    blanks = frame.replace({"no": " no", "yes": "yes "})
+    for data in (blanks.astype("category"), pl.from_pandas(blanks).cast(pl.Enum([" no", "yes "]))):
+        lca = LatentClass(random_state=0).fit(data)
+        assert lca.model_.states("q1") == ("no", "yes")
+        assert set(lca.sample(50)["q1"].to_list()) == {" no", "yes "}
 
 
 # ---- forms of data -------------------------------------------------------------------------------------------------
@@ -288,6 +318,10 @@ def test_forms_of_weights(frame):
         plain.fit(frame, sample_weight=[1, 1, -1] + [1] * (len(frame) - 3))
     with pytest.raises(ValueError, match="one weight for each of the 400 rows"):
         plain.fit(frame, sample_weight=[1, 1])
+    with pytest.raises(ValueError, match=r"Row 3: the weight is missing.*0 leaves the row out"):
+        plain.fit(frame, sample_weight=[1, 1, 1, np.nan] + [1] * (len(frame) - 4))
+    with pytest.raises(ParameterError, match=r"'sample_weight' parameter .*sample_weight=X\['w'\].*Got 'w' instead"):
+        plain.fit(frame, sample_weight="w")
 
 
 def test_values_seen_only_with_weight_zero_do_not_exist(frame):
@@ -546,7 +580,7 @@ def test_compare_marks_what_did_not_converge(frame):
         ({"n_classes": [0]}, "'n_classes' parameter of compare must be"),
         ({"n_classes": "3"}, "'n_classes' parameter of compare must be"),
         ({"n_classes": [2.5]}, "'n_classes' parameter of compare must be"),
-        ({"scores": ["wrong"]}, "'scores' parameter of compare must be among 'aic', 'bic'"),
+        ({"scores": ["wrong"]}, "'scores' parameter of compare must be among 'aic', 'aic3', 'bic'"),
         ({"scores": "relative_entropy"}, "'scores' parameter of compare must be among"),
         ({"scores": []}, "'scores' parameter of compare must be"),
         ({"tol": -1}, "'tol' parameter of compare must be"),

@@ -6,8 +6,7 @@ import numpy as np
 import oracle
 import pytest
 import strategies as own
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from latentree import infer
 from latentree.errors import DataError, ModelError, ParameterError
@@ -192,12 +191,17 @@ def smokers() -> Model:
 @pytest.mark.parametrize(
     ("ask", "known", "error", "says"),
     [
-        ("weight", {}, ModelError, "no node 'weight'. There are 'z', 'smokes', 'age'"),
-        ("z", {"weight": 1}, ModelError, "no node 'weight'"),
+        ("weight", {}, ModelError, "no variable 'weight'. There are 'class', 'smokes', 'age'."),
+        ("z", {"weight": 1}, ModelError, "no variable 'weight'"),
+        ("smoke", {}, ModelError, "no variable 'smoke'. Did you mean 'smokes'?"),
+        ("Class", {}, ModelError, "Did you mean 'class'?"),
+        ("z", {"smokes": "No"}, DataError, "no state 'No'. Did you mean 'no'?"),
         ("z", {"smokes": "maybe"}, DataError, "no state 'maybe'. It has 'no', 'yes'"),
-        ("z", {"age": 1.0}, DataError, "no state 1.0. It has 1, '1'"),
+        ("z", {"age": 1.5}, DataError, "no state 1.5. It has 1, '1'"),
+        ("z", {"age": True}, DataError, "no state True"),
         ("smokes", {"z": 2}, DataError, "'z' has no state 2. Its states are 0 to 1"),
-        ("smokes", {"z": "0"}, DataError, "'z' has no state '0'"),
+        ("smokes", {"z": "2"}, DataError, "'z' has no state '2'"),
+        ("smokes", {"class": "class2"}, DataError, "'z' has no state 'class2'"),
         ("smokes", {"z": True}, DataError, "'z' has no state True"),
         ("z", {"smokes": "yes", "age": [0.0, 0.0]}, DataError, "not all 0"),
         ("z", {"age": [1.0, 0.5, 0.5]}, DataError, "2 likelihoods"),
@@ -218,6 +222,44 @@ def test_a_query_that_cannot_be_answered_says_why(smokers, ask, known, error, sa
 def test_states_of_different_types_are_told_apart(smokers):
     np.testing.assert_allclose(smokers.query("age", {"age": 1}), [1, 0])
     np.testing.assert_allclose(smokers.query("age", {"age": "1"}), [0, 1])
+
+
+def test_the_class_of_a_latent_class_model_has_names(smokers):
+    expected = smokers.query("z", {"smokes": "no"})
+    np.testing.assert_array_equal(smokers.query("class", {"smokes": "no"}), expected)
+    for given_class in (1, "1", "class1", np.int64(1)):
+        np.testing.assert_array_equal(smokers.query("smokes", {"class": given_class}), smokers.table("smokes")[1])
+    with pytest.raises(ParameterError, match="'z' is asked for twice"):
+        smokers.query(["z", "class"])
+
+
+def test_a_variable_called_class_is_that_variable():
+    variables = [Variable("class", ("a", "b")), Variable("x", ("c", "d"))]
+    model = Model.random(Tree.star(2, [2, 2]), variables, np.random.default_rng(0))
+    np.testing.assert_allclose(model.query("class", {"z": 1}), model.table("class")[1])
+
+
+def test_only_latent_class_models_have_a_class():
+    model = Model.random(chain(2, 2), numbered([2, 2]), np.random.default_rng(0))
+    with pytest.raises(ModelError, match="no variable 'class'"):
+        model.query("class")
+
+
+def test_values_that_stand_for_states():
+    variables = [Variable("age", ("<= 30", "> 30"), (30,)), Variable("kids", (0, 4)), Variable("rest", ("a | b", "c"))]
+    model = Model.random(Tree.star(2, [2, 2, 2]), variables, np.random.default_rng(0))
+    for name, value, code in [
+        ("age", 41, 1),
+        ("age", 30.0, 0),
+        ("age", "25", 0),
+        ("age", "> 30", 1),
+        ("kids", "4", 1),
+        ("kids", 4.0, 1),
+        ("rest", "b", 0),
+        ("rest", " c ", 1),
+    ]:
+        assert infer.find_state(model, name, value) == code
+        np.testing.assert_allclose(model.query(name, {name: value}), np.eye(2)[code])
 
 
 def test_a_joint_table_beyond_reason_is_refused():

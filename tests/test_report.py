@@ -138,6 +138,16 @@ def test_empty_and_coinciding_classes():
     assert [f.text[:15] for f in findings(fit) if f.code == "coinciding"] == ["Classes 0 and 2", "Classes 1 and 3"]
 
 
+def test_one_probability_at_the_boundary_is_named():
+    fit = fit_of([[0, 0, 0], [1, 1, 1], [2, 1, 0], [1, 0, 1]], 2, weights=[30, 40, 5, 5])
+    row = [0.3, 0.7]
+    tables = {"z": [0.6, 0.4], "x1": [[0.2, 0.3, 0.5], [0.0, 0.4, 0.6]], "x2": [row, row[::-1]], "x3": [row, row[::-1]]}
+    text = codes_of(with_parameters(fit, tables))["boundary"].text
+    assert text.startswith("One of the 14 probabilities is 0 or 1, P(x1: 0 | class1) = 0, so that")
+    many = codes_of(with_parameters(fit, {**tables, "x2": [[0, 1], row]}))["boundary"].text
+    assert many.startswith("3 of the 14 probabilities are 0 or 1, so that")
+
+
 def test_weights_that_sum_to_one_make_no_class_empty():
     fit = fit_of([[0, 0, 0], [1, 1, 1], [0, 1, 0], [1, 0, 1]], 2, weights=[0.4, 0.4, 0.1, 0.1])
     found = codes_of(fit)
@@ -225,8 +235,35 @@ def test_long_names_are_cut():
     )
     fit = fit_of([[0, 1], [1, 0], [1, 1]], 1, weights=[5, 4, 3], variables=[long, Variable("b", (0, 1))])
     text = to_text(describe(fit))
-    assert "a very long question..." in text and "a very long answer in..." in text
+    assert "a very long question that someo..." in text and "a very long answer indeed, is i..." in text
     assert widest(text) <= 80
+    assert long.name in to_text(describe(fit), width=120) and long.states[1] in to_text(describe(fit), width=120)
+
+
+def test_names_that_begin_alike_are_cut_in_the_middle():
+    questions = ["how content are you with the buses of your town", "how content are you with the trains of your town"]
+    states = ("a very long answer that ends in one", "a very long answer that ends in two")
+    fit = fit_of([[0, 1], [1, 0]], 1, weights=[5, 4], variables=[Variable(q, states) for q in questions])
+    for width in (50, 70):
+        text = to_text(describe(fit), width=width)
+        assert widest(text) <= width
+        assert re.search(r"how.*\.\.\..*town", text) and re.search(r"a .*\.\.\..*two", text)
+
+
+@pytest.mark.parametrize("width", [30, 36, 45, 59])
+def test_numbers_are_never_cut(carcinoma, width):
+    text = to_text(describe(carcinoma), width=width)
+    assert widest(text) <= width
+    for number in ("-293.705", "-316.705", f"{score.bic(carcinoma):.3f}", "104", "0.926", "44.5 %", "0.943"):
+        assert number in text
+    assert all(f"class{i}" in text for i in range(3))
+
+
+def test_weights_are_told_from_rows():
+    fit = fit_of([[0, 0], [1, 1], [0, 1], [0, 0]], 1, weights=[0.5, 1.25, 0.75, 0])
+    assert "3 rows, weights adding up to 2.5 (3 distinct)" in " ".join(to_text(describe(fit)).split())
+    counts = fit_of([[0, 0], [1, 1], [0, 1]], 1, weights=[5, 4, 3])
+    assert "12 rows (3 distinct)" in to_text(describe(counts)) and describe(counts)["n_weighted"] is None
 
 
 def test_one_class_and_one_state():

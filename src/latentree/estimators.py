@@ -7,6 +7,7 @@ import sys
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import product
 from math import inf, log
 from numbers import Number
 from typing import Any, Self
@@ -25,8 +26,8 @@ from sklearn.utils.validation import (
 
 from .errors import DataError, LatentreeWarning, bad_parameter
 from .estimation import ITERATIONS, TOLERANCE, Fit, fit_classes
-from .formats.frame import table_from
-from .infer import log_likelihood_rows, posterior, sample
+from .formats.frame import refuse_missing_weights, table_from
+from .infer import find_node, log_likelihood_rows, posterior, query, sample
 from .model import Model
 from .report import Comparison, Shown, class_label, compare_classes, describe, findings, profiles, to_text
 from .runner import Budget, Progress
@@ -91,7 +92,7 @@ class LatentClass(TransformerMixin, DensityMixin, BaseEstimator):  # type: ignor
     fit_ : Fit
         Model, data, expected counts, objectives of all starts, and how the fit went.
     model_ : Model
-        The fitted model, for queries such as ``model_.query("party", {"age": "young"})``.
+        The fitted model; its probabilities, files and samples of codes.
     table_ : Table
         The training data as distinct rows.
     n_features_in_ : int
@@ -105,8 +106,10 @@ class LatentClass(TransformerMixin, DensityMixin, BaseEstimator):  # type: ignor
 
     Notes
     -----
-    Text, categories, whole numbers and truth values are states; None, NaN and the like are missing cells, which are
-    summed out and never a state. A sample weight means repeating the row. Sparse matrices must be made dense.
+    Text (blanks around it do not count), categories, whole numbers and truth values are states; None, NaN, empty text
+    and the like are missing cells, which are summed out and never a state. Every column of ``X`` is used: leave out
+    identifiers and the like by ``X.drop(columns=[...])``. A sample weight means repeating the row. Sparse matrices must
+    be made dense.
 
     By maximum likelihood, rows that the training data did not have may be impossible, which makes their log-likelihood
     minus infinity. Cross-validation is better done with a prior a little above 1 and ``unseen="missing"``.
@@ -165,7 +168,9 @@ class LatentClass(TransformerMixin, DensityMixin, BaseEstimator):  # type: ignor
         y : ignored
             For pipelines.
         sample_weight : array of float [rows], optional
-            What each row counts for: a weight means repeating the row. Rows of weight zero are dropped.
+            What each row counts for: a weight means repeating the row. Rows of weight zero are dropped. If a column
+            of the data says it, take it out of ``X``:
+            ``fit(X.drop(columns=["w"]), sample_weight=X["w"])``.
 
         Returns
         -------
@@ -236,6 +241,39 @@ class LatentClass(TransformerMixin, DensityMixin, BaseEstimator):  # type: ignor
             p[lost] = posterior(_softened(self.model_), table, self._latent)[self._latent][lost]
         return p
 
+    def query(self, ask: str | Sequence[str] = "class", given: Mapping[str, Any] | None = None) -> dict[Any, float]:
+        """Return P(ask | given) by state.
+
+        Parameters
+        ----------
+        ask : str or sequence of str
+            A variable or several; ``"class"`` is the class.
+        given : mapping, optional
+            What is known, a state for each variable. A number will do for a variable that was cut into bins.
+
+        Returns
+        -------
+        dict of state to float
+            In the order of the states; classes are ``"class0"``, ``"class1"``, ... The keys are tuples of states if
+            ``ask`` is no single name. For arrays, see :func:`latentree.infer.query`.
+
+        Examples
+        --------
+        >>> import latentree as lt
+        >>> lca = LatentClass(2, random_state=0).fit(lt.datasets.load_frame("carcinoma"))
+        >>> {state: round(p, 3) for state, p in lca.query("A", {"B": 2}).items()}
+        {1: 0.233, 2: 0.767}
+        """
+        check_is_fitted(self)
+        p = query(self.model_, ask, given)
+        names = [ask] if isinstance(ask, str) else list(ask)
+        keys = list(product(*(self._states(name) for name in names)))
+        return dict(zip([k[0] for k in keys] if isinstance(ask, str) else keys, p.ravel().tolist(), strict=True))
+
+    def _states(self, name: str) -> Sequence[Any]:
+        node = find_node(self.model_, name)
+        return self.model_.states(node) if node else [class_label(i) for i in range(len(self.class_sizes_))]
+
     def transform(self, X: Any) -> FloatArray:
         """Return P(class | row); the same as :meth:`predict_proba`."""
         return self.predict_proba(X)
@@ -297,7 +335,7 @@ class LatentClass(TransformerMixin, DensityMixin, BaseEstimator):  # type: ignor
         --------
         >>> lca = LatentClass(random_state=0).fit([["yes", 1, 1], ["yes", 1, 1], ["no", 2, 2], ["no", 2, 2]])
         >>> lca.sample(2).tolist()
-        [['yes', 1, 1], ['no', 2, 2]]
+        [['no', 2, 2], ['yes', 1, 1]]
         """
         check_is_fitted(self)
         if not _is_whole(n_samples, 1):
@@ -583,7 +621,12 @@ def _weights(sample_weight: Any, n_rows: int) -> FloatArray | None:
         return None
     if isinstance(sample_weight, Number):
         sample_weight = np.full(n_rows, sample_weight)
-    weights = checked_weights(check_array(sample_weight, ensure_2d=False, dtype=np.float64), n_rows)
+    if isinstance(sample_weight, str | bytes):
+        must = "one number for each row; for a column of the data, sample_weight=X['w'] and X.drop(columns=['w'])"
+        raise bad_parameter("sample_weight", "LatentClass.fit", must, sample_weight)
+    array = check_array(sample_weight, ensure_2d=False, dtype=np.float64, ensure_all_finite=False)
+    refuse_missing_weights(array)
+    weights = checked_weights(array, n_rows)
     if not weights.any():
         raise DataError("All sample weights are zero. At least one row must count.")
     return weights
@@ -616,7 +659,11 @@ class _Form:
 
     def _frame(self, columns: Sequence[NDArray[np.object_]], variables: Sequence[Variable]) -> Any:
         like = nw.from_native(self.empty)
-        named = {v.name: column.tolist() for v, column in zip(variables, columns, strict=True)}
+        kinds = like.schema.values() if not like.implementation.is_pandas_like() else self.empty.dtypes
+        named = {
+            v.name: _as_declared(column.tolist(), kind)
+            for v, column, kind in zip(variables, columns, kinds, strict=True)
+        }
         frame = nw.from_dict(named, backend=like.implementation)
         kept = [v.name for v in variables if v.edges is None]
         if not like.implementation.is_pandas_like():
@@ -627,6 +674,17 @@ class _Form:
         native = native.astype({name: types[name] for name in kept})
         native.columns = self.empty.columns
         return native
+
+
+def _categories(kind: Any) -> list[Any]:
+    found = getattr(kind, "categories", None)
+    return [] if found is None else list(found)
+
+
+def _as_declared(states: list[Any], kind: Any) -> list[Any]:
+    """Give states the blanks back that the categories of a column have."""
+    own = {c.strip(): c for c in _categories(kind) if isinstance(c, str)}
+    return [own.get(s, s) if isinstance(s, str) else s for s in states] if own else states
 
 
 def _decoded(codes: NDArray[np.int16], variable: Variable) -> NDArray[np.object_]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
@@ -13,11 +14,25 @@ from .engine.plan import Evidence, Plan, evidence_of
 from .errors import DataError, ModelError, ParameterError, bad_parameter
 from .model import Model
 from .table import Table
+from .variables import KnownStates, State
 
-__all__ = ["log_likelihood_rows", "pair_posterior", "posterior", "predict", "query", "sample", "sample_table"]
+__all__ = [
+    "find_node",
+    "find_state",
+    "log_likelihood_rows",
+    "pair_posterior",
+    "posterior",
+    "predict",
+    "query",
+    "sample",
+    "sample_table",
+]
 
 FloatArray = NDArray[np.float64]
 Columns = dict[int, Evidence]  # what is known of each node, one column a node
+
+CLASS = "class"
+"""What people call the only latent variable of a latent class model; its states go by ``class0``, ``class1``, ..."""
 
 MAX_CELLS = 10**8
 """Largest joint table a query returns."""
@@ -169,10 +184,10 @@ def _by_row(per_pattern: FloatArray, table: Table) -> FloatArray:
 
 
 def _asked(model: Model, nodes: Iterable[str | int] | str) -> list[int]:
-    asked = [model.tree.node(v) for v in ([nodes] if isinstance(nodes, str) else nodes)]
+    asked = [find_node(model, v) for v in ([nodes] if isinstance(nodes, str) else nodes)]
     if len(set(asked)) < len(asked):
         twice = next(v for v in asked if asked.count(v) > 1)
-        raise ParameterError(f"Node '{model.tree.names[twice]}' is asked for twice.")
+        raise ParameterError(f"The variable '{model.tree.names[twice]}' is asked for twice.")
     return asked
 
 
@@ -194,22 +209,25 @@ def query(model: Model, ask: str | Sequence[str], given: Mapping[str, Any] | Non
     model : Model
         The model.
     ask : str or sequence of str
-        A node, latent or manifest, or several.
+        A variable, latent or manifest, or several. ``"class"`` is the latent variable of a latent class model, unless
+        a variable has that name.
     given : mapping, optional
-        What is known, node by node: a state (a latent node's states are 0, 1, ...); ``None`` for nothing; or an
-        array with one likelihood for each state, which need not sum to one.
+        What is known, variable by variable: a state; ``None`` for nothing; or an array with one likelihood for each
+        state, which need not sum to one. The states of a latent variable are 0, 1, ..., those of a latent class model
+        also ``"class0"``, ``"class1"``, ... A number will do for a variable that was cut into bins, and ``"4"`` for 4
+        if it is no state itself.
 
     Returns
     -------
     array of float
-        One axis for each node asked, in that order, states in the order of ``model.states(node)``.
+        One axis for each variable asked, in that order, states in the order of ``model.states(name)``.
 
     Raises
     ------
     ModelError
-        For a node that the model does not have.
+        For a variable that the model does not have.
     DataError
-        For a state that the node does not have, and for evidence of probability zero.
+        For a state that the variable does not have, and for evidence of probability zero.
 
     Examples
     --------
@@ -225,14 +243,14 @@ def query(model: Model, ask: str | Sequence[str], given: Mapping[str, Any] | Non
     """
     asked = _asked(model, ask)
     if not asked:
-        raise bad_parameter("ask", "query", "a node or several", ask)
+        raise bad_parameter("ask", "query", "a variable or several", ask)
     cells = math.prod(int(model.tree.cardinality[v]) for v in asked)
     if cells > MAX_CELLS:
         raise ParameterError(f"The joint table asked for has {cells:,} cells; at most {MAX_CELLS:,} are computed.")
     columns: Columns = {}
     for name, value in (given or {}).items():
         if value is not None:
-            v = model.tree.node(name)
+            v = find_node(model, name)
             columns[v] = _known(model, v, value)
     answer: FloatArray = _joint(model, columns, 1, asked)[0]
     if np.isnan(answer).any():
@@ -246,16 +264,87 @@ def query(model: Model, ask: str | Sequence[str], given: Mapping[str, Any] | Non
 def _known(model: Model, v: int, value: Any) -> Evidence:
     if isinstance(value, np.ndarray | list | tuple) and np.ndim(value) > 0:
         return _soft(model, v, value)
+    return _hard(v, find_state(model, v, value), 1)
+
+
+def find_node(model: Model, name: str | int) -> int:
+    """Position of a node that a user names.
+
+    Parameters
+    ----------
+    model : Model
+        The model.
+    name : str or int
+        The variable's name, ``"class"`` for the latent variable of a latent class model, or a position.
+
+    Raises
+    ------
+    ModelError
+        When there is none; near names are suggested.
+    """
+    names = model.tree.names
+    if not isinstance(name, str) or name in names:
+        return model.tree.node(name)
+    if name == CLASS and _is_star(model):
+        return 0
+    known = (CLASS, *names[1:]) if _is_star(model) and CLASS not in names else names
+    raise ModelError(f"There is no variable '{name}'. {_meant(name, known) or f'There are {_some(known)}.'}")
+
+
+def find_state(model: Model, node: str | int, value: Any) -> int:
+    """Code of the state that a value stands for; see :func:`query` for what may be given.
+
+    Raises
+    ------
+    DataError
+        When it is no state of the variable; near ones are suggested.
+    """
+    v = find_node(model, node)
     i = int(model.tree.variable[v])
-    return _hard(v, model.variables[i].code(value) if i >= 0 else _latent_code(model, v, value), 1)
+    code = _latent_code(model, v, value) if i < 0 else _manifest_code(model, i, value)
+    if code is None:
+        raise _no_state(model, v, value)
+    return code
 
 
-def _latent_code(model: Model, v: int, value: Any) -> int:
-    k = int(model.tree.cardinality[v])
+def _no_state(model: Model, v: int, value: Any) -> DataError:
+    name, states = model.tree.names[v], model.states(v)
+    if model.tree.variable[v] < 0:
+        return DataError(f"Latent variable '{name}' has no state {value!r}. Its states are 0 to {len(states) - 1}.")
+    meant = _meant(value, states)
+    return DataError(f"Variable '{name}' has no state {value!r}. {meant or f'It has {_some(states)}.'}")
+
+
+def _manifest_code(model: Model, i: int, value: Any) -> int | None:
+    plain = value.item() if isinstance(value, np.generic) else value
+    if not isinstance(plain, str | bool | int | float):
+        return None
+    return KnownStates(model.variables[i]).code(plain, untyped=True)
+
+
+def _latent_code(model: Model, v: int, value: Any) -> int | None:
+    if isinstance(value, str):
+        text = value.strip().lower()
+        text = text.removeprefix(CLASS) if _is_star(model) else text
+        value = int(text) if text.isascii() and text.isdecimal() else None
     whole = isinstance(value, int | np.integer) and not isinstance(value, bool)
-    if not whole or not 0 <= value < k:
-        raise DataError(f"Latent node '{model.tree.names[v]}' has no state {value!r}. Its states are 0 to {k - 1}.")
-    return int(value)
+    return int(value) if whole and 0 <= value < model.tree.cardinality[v] else None
+
+
+def _is_star(model: Model) -> bool:
+    return list(model.tree.latent) == [0] and not model.tree.parent[1:].any()
+
+
+def _meant(given: object, known: Sequence[State]) -> str:
+    """Say what may have been meant, nothing if nothing is near."""
+    texts = {str(s): s for s in known}
+    near = [s for t, s in texts.items() if t.lower() == str(given).strip().lower()]
+    near = near or [texts[t] for t in difflib.get_close_matches(str(given), texts, n=2, cutoff=0.7)]
+    return f"Did you mean {' or '.join(map(repr, near))}?" if near else ""
+
+
+def _some(known: Sequence[State], most: int = 12) -> str:
+    return ", ".join(map(repr, known[:most])) + (", ..." if len(known) > most else "")
 
 
 def _soft(model: Model, v: int, value: Any) -> Evidence:

@@ -92,6 +92,47 @@ def test_rare_values_can_be_merged(run, tmp_path):
     file = write_csv(tmp_path / "rare.csv", rows)
     report = strict(run("fit", file, "--merge-rare", "5", "--classes", "1", "--json").stdout)
     assert report["variables"][0]["states"] == ["x", "y", "(other)"]
+    slips = [{"car": "yess" if i < 2 else ("yes", "no")[i % 2], "b": i % 2} for i in range(100)]
+    done = run("fit", write_csv(tmp_path / "slips.csv", slips), "--merge-rare", "5", "--classes", "1", "--json")
+    assert strict(done.stdout)["variables"][0]["states"] == ["no", "yes", "(other)"]
+    assert "Note: Column 'car': 'yess' (2) became '(other)'" in done.stderr
+    assert strict(done.stdout)["notes"][0].startswith("Column 'car'")
+
+
+def test_columns_of_many_values_are_not_taken_silently(run, tmp_path):
+    rows = [{"age": i % 62, "day": f"2020-01-{i % 30 + 1:02}", "b": i % 2} for i in range(600)]
+    file = write_csv(tmp_path / "many.csv", rows)
+    assert "--bins age=3" in run("fit", file, code=1).stderr
+    done = run("fit", file, "--drop", "age", "--classes", "1", "--json")
+    assert "Warning: Column 'day' has 30 different values" in done.stderr
+    assert "--merge-rare 30, or leave it out with --drop day." in done.stderr
+    assert len(strict(done.stdout)["warnings"]) == 1
+
+
+def test_messages_are_in_the_words_of_the_shell(run, tmp_path):
+    rows = [{"w": f"{i % 7},5", "x": 0.5 + i % 3, "t": "abc"[i % 3], "n": i % 2} for i in range(60)]
+    file = write_csv(tmp_path / "w.csv", rows, delimiter=";")
+    told = [
+        run("fit", file, *options, code=1).stderr
+        for options in (
+            (),
+            ("--drop", "x", "--bins", "t=2"),
+            ("--drop", "x", "--bins", "w=2"),
+            ("--weights", "w"),
+            ("--weights", "t"),
+        )
+    ]
+    assert "use it as weights with --weights x." in told[0]
+    assert "cannot be cut by --bins: it holds 'a' in data row 1, which is no number" in told[1]
+    assert "--decimal ','" in told[2] and "--decimal ','" in told[3]
+    assert "in data row 1 and 59 more" in told[4]
+    for text in told:
+        assert "=[" not in text and "bins=" not in text and "X." not in text and "Table." not in text
+    done = run("fit", file, "--decimal", ",", "--weights", "w", "--bins", "x=2", "--classes", "1", "--json")
+    assert strict(done.stdout)["n"] == sum(i % 7 + 0.5 for i in range(60))
+    assert "Save the sheet as CSV" in run("fit", write_csv(tmp_path / "w.xlsx", rows), code=1).stderr
+    assert "--format csv" in run("fit", write_csv(tmp_path / "w.dat", rows), code=1).stderr
+    assert "there must be at least 1 class" in run("fit", file, "--classes", "0", code=2).stderr
 
 
 def test_a_weight_means_repeating_the_row(run, tmp_path):
@@ -109,7 +150,7 @@ def test_a_weight_means_repeating_the_row(run, tmp_path):
 def test_a_constant_column_is_noted_in_the_words_of_the_shell(run, tmp_path):
     file = write_csv(tmp_path / "c.csv", [{"a": i % 2, "b": "same"} for i in range(30)])
     done = run("fit", file, "--classes", "1", "--json")
-    assert "Warning:" in done.stderr and "--drop" in done.stderr
+    assert "Warning: Column 'b'" in done.stderr and "Leave it out with --drop b." in done.stderr
     assert any("'b'" in w for w in strict(done.stdout)["warnings"])
 
 
@@ -273,6 +314,9 @@ def test_assigned_rows_keep_order_columns_and_cells(run, survey, tmp_path):
     added = ["class", "p_class0", "p_class1"]
     assert list(after[0]) == [*before[0], *added]
     assert [{k: row[k] for k in before[0]} for row in after] == before
+    (tmp_path / "blanks.csv").write_text("a,b\n no , 1\nyes ,2\n" * 10)
+    run("fit", "blanks.csv", "--classes", "1", "--assign", "blank_rows.csv")
+    assert (tmp_path / "blank_rows.csv").read_text().startswith("a,b,class,p_class0\n no , 1,0,1.0\nyes ,2,0,1.0\n")
     for row in after:
         if row["n"] == "0":
             assert [row[name] for name in added] == ["", "", ""]

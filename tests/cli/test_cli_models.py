@@ -66,6 +66,24 @@ def test_rows_that_the_model_holds_impossible(run, typed_model, tmp_path):
     assert [row["class"] for row in read_csv(tmp_path / "rows.csv")] == ["0", ""]
 
 
+def test_missing_codes_of_columns_that_were_cut(run, tmp_path):
+    rows = [{"age": 20 + i % 60, "a": i % 60 // 30, "b": ("x", "y", "none")[i % 3]} for i in range(120)]
+    file = write_csv(tmp_path / "d.csv", rows)
+    run("fit", file, "--bins", "age=2", "--classes", "2", "--missing", "none", "--out", "m.json")
+    new = [{"age": age, "a": "", "b": "x"} for age in (999, "", 70)]
+    write_csv(tmp_path / "new.csv", new)
+    report = strict(run("assign", "m.json", "new.csv", "--missing", "999", "--json").stdout)
+    first, empty, old = report["columns"]["p_class0"]
+    assert first == empty != old
+    # What was missing for 'fit' is missing again, without being said again.
+    write_csv(tmp_path / "none.csv", [new[2] | {"b": "none"}, new[2] | {"b": ""}])
+    assert len(set(strict(run("assign", "m.json", "none.csv", "--json").stdout)["columns"]["p_class0"])) == 1
+    own = lt.Table.read(file, variables=lt.load(tmp_path / "m.json").variables, missing=["none"])
+    assert strict(run("score", "m.json", file, "--json").stdout)["log_likelihood"] == pytest.approx(
+        infer.log_likelihood_rows(lt.load(tmp_path / "m.json"), own).sum()
+    )
+
+
 # ---- assign --------------------------------------------------------------------------------------------------------
 
 
@@ -152,6 +170,15 @@ def test_evidence_is_text_that_is_matched_to_typed_states(run, fitted, typed_mod
     }
 
 
+def test_the_class_and_several_names_in_one_option(run, fitted):
+    model = lt.load(fitted)
+    shown = run("query", fitted, "--ask", "class", "--given", " smokes = yes ").stdout
+    assert f"class1     {model.query('z', {'smokes': 'yes'})[1]:.6f}" in shown
+    report = strict(run("query", fitted, "--ask", "smokes, class", "--given", "class=class1", "--json").stdout)
+    np.testing.assert_allclose(report["probabilities"], model.query(["smokes", "z"], {"z": 1}))
+    assert report["ask"] == ["smokes", "class"] and report["given"] == {"class": 1}
+
+
 def test_latent_evidence(run, fitted):
     model = lt.load(fitted)
     report = strict(run("query", fitted, "--ask", "drinks", "--given", "z=1", "--json").stdout)
@@ -161,8 +188,10 @@ def test_latent_evidence(run, fitted):
 
 def test_questions_that_cannot_be_answered(run, fitted):
     assert "no state 'maybe'" in run("query", fitted, "--ask", "z", "--given", "smokes=maybe", code=1).stderr
-    assert "There is no node 'q'" in run("query", fitted, "--ask", "q", code=1).stderr
-    assert "There is no node 'q'" in run("query", fitted, "--ask", "z", "--given", "q=1", code=1).stderr
+    assert "There is no variable 'q'" in run("query", fitted, "--ask", "q", code=1).stderr
+    assert "There is no variable 'q'" in run("query", fitted, "--ask", "z", "--given", "q=1", code=1).stderr
+    assert "Did you mean 'smokes'?" in run("query", fitted, "--ask", "smoke", code=1).stderr
+    assert "Did you mean 'yes'?" in run("query", fitted, "--ask", "z", "--given", "smokes=Yes", code=1).stderr
     assert "NAME=STATE" in run("query", fitted, "--ask", "z", "--given", "smokes", code=2).stderr
     assert "--ask" in run("query", fitted, code=2).stderr
 
@@ -223,7 +252,7 @@ def test_wrong_model_files(run, survey, tmp_path, command):
 def test_data_that_lack_a_column_of_the_model(run, fitted, tmp_path):
     file = write_csv(tmp_path / "less.csv", [{"smokes": "yes"}, {"smokes": "no"}])
     refused = run("score", fitted, file, code=1)
-    assert "'drinks'" in refused.stderr
+    assert "'drinks'" in refused.stderr and "which the model has" in refused.stderr
 
 
 # ---- data sets -----------------------------------------------------------------------------------------------------
@@ -240,6 +269,9 @@ def test_data_sets_are_listed_described_and_exported(run, tmp_path):
     assert lt.Table.read(tmp_path / "c.csv").variables == lt.datasets.load("carcinoma").variables
     assert "Did you mean 'carcinoma'" in run("datasets", "carcinom", code=1).stderr
     run("datasets", "--out", "x.csv", code=2)
+    assert "by its name, 14 are used" in run("datasets", "icu", "--out", "icu.csv").stderr
+    assert "Variables: " in run("datasets", "icu").stdout
+    assert "14 of its 21 columns" in run("fit", "icu", "--classes", "1").stderr
 
 
 def test_data_sets_that_are_elsewhere_say_where(run, monkeypatch):

@@ -7,8 +7,7 @@ import os
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from latentree.errors import DataError, FileFormatError, LatentreeWarning, ParameterError
 from latentree.formats import read_frame, read_table
@@ -186,8 +185,11 @@ def test_options_go_through(file):
 
 
 def test_weights_must_be_numbers(file):
-    with pytest.raises(DataError, match=r"The weights in column 'n' must be numbers. Got '' in row 1"):
-        read_table(file("a,n\nx,3\ny,\n"), weights="n")
+    with pytest.raises(DataError, match=r"The weights in column 'n' must be numbers. Got 'b' in row 1 and 2 more"):
+        read_table(file("a,n\nx,3\ny,b\ny,a\nz,a\n"), weights="n")
+    for empty in ("", "NA"):
+        with pytest.raises(DataError, match=r"Row 1: the weight is missing \(the first of 2\).*0 leaves the row out"):
+            read_table(file(f"a,n\nx,3\ny,{empty}\nz,{empty}\n"), weights="n")
 
 
 def test_types_come_from_rows_that_count(file):
@@ -215,8 +217,11 @@ def test_table_read(file):
 def test_suffixes(file):
     assert read_table(file("a,b\n1,2\n2,1\n", "some.txt")).names == ("a", "b")
     assert read_table(file("a,b\n1,2\n2,1\n", "some.data"), format="csv").names == ("a", "b")
-    with pytest.raises(ParameterError, match=r"some.data', whose suffix is not \.csv"):
+    with pytest.raises(ParameterError, match=r"some.data': .* ending in none of \.csv.*format='csv'\.$"):
         read_table(file("a", "some.data"))
+    for name in ("some.xlsx", "some.XLS"):
+        with pytest.raises(FileFormatError, match=r"Excel workbooks are not read\. Save the sheet as CSV"):
+            read_table(file("a", name))
     with pytest.raises(ParameterError, match="'format' parameter of read_table must be 'csv' or 'tsv'"):
         read_table(file("a"), format="excel")
     with pytest.raises(ParameterError, match="'delimiter' parameter of read_table must be None"):
@@ -227,7 +232,59 @@ def test_suffixes(file):
 
 def test_frame_gives_the_cells_back(file):
     frame = read_frame(file("a,b\n 01,x\n,y\n"))
-    assert frame.values() == {"a": ["01", ""], "b": ["x", "y"]}
+    assert frame.values() == {"a": [" 01", ""], "b": ["x", "y"]}
+
+
+def test_blanks_are_kept_or_all_gone(file):
+    kept = read_frame(file("a,b\n no , yes\nno,yes \n"))
+    assert kept.values() == {"a": [" no ", "no"], "b": [" yes", "yes "]}
+    gone = read_frame(file('a,b\n no , "yes, so"\nno,yes \n'))
+    assert gone.values() == {"a": ["no", "no"], "b": ["yes, so", "yes"]}
+
+
+# ---- decimal commas ----------------------------------------------------------------------------------------------
+
+
+def test_decimal_commas(file):
+    path = file("x;t;w\n1,5;1,2;0,5\n2;a;1,5\n NA ;b;1\n2,25;a;1\n")
+    table = read_table(path, decimal=",", bins={"x": 2}, weights="w")
+    assert table.variables[0].edges == (2.0,) and table.n == 4
+    assert table.variables[1].states == ("1,2", "a", "b")  # text stays text
+    new = read_table(file("x;t\n1,9;a\n2,1;1,2\n"), variables=table.variables, decimal=",")
+    assert values_of(new) == {"x": ["<= 2", "> 2"], "t": ["a", "1,2"]}
+    with pytest.raises(ParameterError, match="'decimal' parameter of table_from must be"):
+        read_table(path, decimal=";")
+
+
+def test_decimal_commas_are_told_from_text(file):
+    many = "x;y\n" + "".join(f"{i % 40},5;{i % 2}\n" for i in range(400))
+    with pytest.raises(DataError, match=r"'x' has 40 different values.*decimal commas \(row 0: '0,5'\).*decimal=','"):
+        read_table(file(many))
+    with pytest.raises(DataError, match=r"cut by bins=: it holds '1,5' in row 1, .*decimal=','"):
+        read_table(file("x;y\n1;1\n1,5;2\n"), bins={"x": 2})
+    with pytest.raises(DataError, match=r"must be numbers. Got '1,5' in row 0 and 1 more.*decimal=','"):
+        read_table(file("a;w\nx;1,5\ny;2,5\n"), weights="w")
+
+
+def test_the_first_bad_cell_is_named(file):
+    text = "a,b\n" + "".join(f"{v},{i % 2}\n" for i, v in enumerate(["1", "2", "zz", "aa", "zz", "bb"]))
+    variables = read_table(file("a,b\n1,0\n2,1\n")).variables
+    with pytest.raises(DataError, match=r"row 2: the value 'zz' is no known state \(the first of 4 such cells\)"):
+        read_table(file(text), variables=variables)
+    with pytest.raises(DataError, match=r"it holds 'zz' in row 2, which is no number \(the first of 4 such cells\)"):
+        read_table(file(text), bins={"a": 2})
+
+
+def test_missing_codes_come_before_cutting(file):
+    old = read_table(file("age\n20\n30\n40\n50\n999\n"), bins={"age": 2}, missing="999")
+    assert old.variables[0].edges == (35.0,)
+    new = read_table(file('age\n20\n999\n 999.0 \n""\n'), variables=old.variables, missing=["999"])
+    assert values_of(new)["age"] == ["<= 35", None, None, None]
+
+
+def test_an_empty_cell_is_always_missing(file):
+    table = read_table(file("age,b\n20,1\n,2\n40,1\n"), bins={"age": 2}, missing=["999"])
+    assert values_of(table)["age"] == ["<= 30", None, ">= 31"]
 
 
 # ---- writing -----------------------------------------------------------------------------------------------------

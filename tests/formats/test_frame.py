@@ -15,8 +15,7 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from latentree.engine.plan import Plan
 from latentree.errors import DataError, LatentreeWarning, ParameterError
@@ -214,7 +213,87 @@ def test_categories_of_other_types():
 
 
 def test_many_categories_with_few_values_are_no_measurement():
-    assert len(states(pd.DataFrame({"x": pd.Categorical([1, 2], categories=range(300))}))[0]) == 300
+    with pytest.warns(LatentreeWarning, match="300 different values in 2 cases") as told:
+        assert len(states(pd.DataFrame({"x": pd.Categorical([1, 2], categories=range(300))}))[0]) == 300
+    assert "bins=" not in str(told[0].message)  # declared categories are not cut
+
+
+def test_blanks_around_text_do_not_count():
+    cells = [" no ", "no", "yes", "yes "]
+    for data in ({"x": cells}, pd.DataFrame({"x": cells}), pl.DataFrame({"x": cells}), pa.table({"x": cells})):
+        assert values_of(table_from(data))["x"] == ["no", "no", "yes", "yes"]
+    old = table_from({"x": ["no", "yes"]})
+    assert values_of(table_from({"x": cells}, variables=old.variables))["x"] == ["no", "no", "yes", "yes"]
+    assert states(pd.DataFrame({"x": pd.Categorical([" b", "a "], categories=[" b", "a "])})) == [("b", "a")]
+    with pytest.raises(DataError, match="Column 'x' has several categories that are 'no' but for blanks"):
+        table_from(pd.DataFrame({"x": pd.Categorical(cells)}))
+
+
+@pytest.mark.parametrize(
+    ("answers", "expected"),
+    [
+        (["Agree", "Strongly agree", "Disagree", "Neither"], ("Disagree", "Neither", "Agree", "Strongly agree")),
+        (["always", "never", "often", "sometimes"], ("never", "sometimes", "often", "always")),
+        (["excellent", "good", "poor"], ("poor", "good", "excellent")),
+        (["high", "low", "medium"], ("low", "medium", "high")),
+        (["YES", "No"], ("No", "YES")),
+        (["agree", "disagree", "banana"], ("agree", "banana", "disagree")),
+        (["neutral", "neither", "agree"], ("agree", "neither", "neutral")),  # two names of one place
+        (["agree", 1], (1, "agree")),
+    ],
+)
+def test_well_known_scales_are_in_their_order(answers, expected):
+    assert states({"x": answers}) == [expected]
+
+
+def test_declared_order_comes_before_a_scale():
+    kind = pd.CategoricalDtype(["high", "low"])
+    assert states(pd.DataFrame({"x": pd.Series(["low", "high"], dtype=kind)})) == [("high", "low")]
+
+
+def test_rare_answers_of_a_scale_join_a_neighbour():
+    data = {"x": ["never"] * 40 + ["rarely"] * 5 + ["often"] * 50 + ["always"] * 40}
+    assert states(data, merge_rare=30) == [("never | rarely", "often", "always")]
+    assert states({"x": ["no"] * 5 + ["yes"] * 50}, merge_rare=30) == [("yes", "(other)")]
+
+
+@pytest.mark.parametrize(
+    ("cells", "warned"),
+    [
+        ([f"2020-01-{i % 30 + 1:02}" for i in range(600)], True),
+        ([i % 21 for i in range(3150)], True),
+        ([f"t{i % 12}" for i in range(100)], True),
+        ([f"t{i % 12}" for i in range(120)], False),
+        ([f"t{i % 8}" for i in range(20)], False),
+        ([i % 20 for i in range(2000)], False),
+    ],
+)
+def test_many_states_are_worth_a_warning(cells, warned, recwarn):
+    table_from({"x": cells})
+    assert len(recwarn) == warned
+    if warned:
+        text = str(recwarn[0].message)
+        assert "Column 'x'" in text and "merge_rare=30" in text and "drop=['x']" in text
+        assert ("bins={'x': 3}" in text) == isinstance(cells[0], int)
+
+
+def test_numbers_in_text_are_cut_if_asked():
+    frame = pd.DataFrame({"age": ["20", " 30", "", "40.5"]})
+    table = table_from(frame, bins={"age": 2})
+    assert values_of(table)["age"] == ["<= 30", "<= 30", None, "> 30"]
+    assert values_of(table_from(frame, variables=table.variables)) == values_of(table)
+    assert states(pd.DataFrame({"age": ["2", "1"]})) == [("1", "2")]  # else text is text
+    assert table_from({"age": ["20", 30, 40.5, None]}, bins={"age": 2}).variables[0].edges == (30.0,)
+    for cells, bad in ((["20", 30, "x", "y"], "'x' in row 2.*first of 2"), ([True, False], "'True' in row 0")):
+        with pytest.raises(DataError, match=f"cannot be cut by bins=: it holds {bad}"):
+            table_from({"age": cells}, bins={"age": 2})
+
+
+def test_decimal_commas_in_frames():
+    frame = pd.DataFrame({"x": ["1,5", "2,5", None], "n": [1, 2, 1], "b": [True, False, True]})
+    old = table_from(frame, decimal=",", bins={"x": 2})
+    assert [v.states for v in old.variables] == [("<= 2", "> 2"), (1, 2), (False, True)]
+    assert values_of(table_from(frame, variables=old.variables, decimal=",")) == values_of(old)
 
 
 # ---- missing cells -----------------------------------------------------------------------------------------------
@@ -232,8 +311,16 @@ def test_answers_that_look_like_missing_ones():
 def test_missing_texts_can_be_chosen():
     assert states({"x": ["NA", "unknown", "EU"]}, missing=["unknown"]) == [("EU", "NA")]
     assert states({"x": ["NA", "unknown", "EU"]}, missing="unknown") == [("EU", "NA")]
-    assert states({"x": ["", "b"]}, missing=()) == [("", "b")]
-    assert states({"x": ["", "b"]}, missing=None) == [("", "b")]
+    assert states({"x": ["", "NA", "b"]}, missing=()) == [("NA", "b")]  # an empty cell always is
+    assert states({"x": ["", "NA", "b"]}, missing=None) == [("NA", "b")]
+
+
+def test_missing_codes_may_be_numbers():
+    assert states({"x": [1, 2, -9], "y": [1.0, -9.0, 2.0]}, missing=["-9"]) == [(1, 2), (1, 2)]
+    assert states({"x": [1, 2, -9]}, missing=[-9]) == [(1, 2)]
+    old = table_from({"x": [1.5, 2.5, 3.5, 999]}, bins=2, missing=["999"])
+    assert values_of(table_from({"x": [1, 999]}, variables=old.variables, missing=["999"]))["x"] == ["<= 2.5", None]
+    assert values_of(table_from({"x": [1, -9]}, variables=[Variable("x", (-9, 1))], missing=["-9"]))["x"] == [1, -9]
 
 
 def test_missing_objects():
@@ -313,9 +400,9 @@ def test_types_seen_only_at_weight_zero_do_not_exist():
     ("weights", "message"),
     [
         ([1, -1], "Row 1: the weight is -1"),
-        ([1, math.nan], "Row 1: the weight is nan"),
+        ([1, math.nan], "Row 1: the weight is missing. Give it a number; 0 leaves the row out."),
         ([math.inf, 1], "Row 0: the weight is inf"),
-        ([1, None], "Row 1: the weight is nan"),
+        ([1, None], "Row 1: the weight is missing"),
         ([1], "one weight for each of the 2 rows"),
         (["a", "b"], "The weights must be numbers. Got 'a' in row 0"),
         ([True, False], "The weights must be numbers. Got True in row 0"),
@@ -372,8 +459,11 @@ def test_bad_weights_column():
         ({"a": [math.inf, 1.0]}, "Column 'a', row 0: the value is infinite"),
         ({"a": [1.0, -math.inf]}, "Column 'a', row 1: the value is infinite"),
         ({"a": [1, 2, 3.5]}, r"Column 'a' is continuous \(row 2: 3.5\). Cut it with bins="),
-        (np.array([[0.5], [1.5]]), r"Column 'x1' is continuous \(row 0: 0.5\)"),
-        ({"a": list(range(101)) * 10}, "Column 'a' has 101 different numbers in 1,010 cases.*bins="),
+        (np.array([[2.0], [1.5], [0.5]]), r"Column 'x1' is continuous \(row 1: 1.5\)"),
+        ({"a": list(range(51)) * 100}, "Column 'a' has 51 different numbers in 5,100 cases.*bins="),
+        ({"a": [i % 62 for i in range(600)]}, "Column 'a' has 62 different numbers in 600 cases.*bins="),
+        ({"a": [i % 30 for i in range(400)]}, "Column 'a' has 30 different numbers in 400 cases.*bins="),
+        ({"a": [0.5, 1.5, 1.25]}, "If it says how much each row counts, use it as weights: weights='a'"),
         ({"a": list(range(30)) * 3}, "Column 'a' has 30 different numbers in 90 cases"),
         ({"a": list(range(25))}, r"Column 'a' has 25 different values in 25 cases, like an identifier.*drop=\['a'\]"),
         ({"a": [f"case {i}" for i in range(20)]}, "Column 'a' has 20 different values.*identifier"),
@@ -424,8 +514,13 @@ def test_bins_of_text():
         table_from({"a": ["x", "y"]}, bins={"a": 2})
 
 
+def test_bins_of_categories():
+    with pytest.raises(DataError, match="Column 'a' cannot be cut by bins=: it has categories of its own"):
+        table_from(pd.DataFrame({"a": pd.Categorical([1, 2, 3])}), bins={"a": 2})
+
+
 def test_constant_columns_warn():
-    with pytest.warns(LatentreeWarning, match="Columns 'a', 'b': one value only"):
+    with pytest.warns(LatentreeWarning, match=r"Columns 'a', 'b' have one value only.*drop=\['a', 'b'\]"):
         table = table_from({"a": [1, 1], "b": ["x", None], "c": [1, 2]})
     assert table.variables[0].states == (1,)
 
@@ -564,6 +659,13 @@ def test_unseen_values():
     assert values_of(table)["x"] == ["a", "b", None]
 
 
+def test_the_first_unseen_cell_is_named_whatever_the_library():
+    cells = ["a", "z", "c", "z", "b"]
+    for data in ({"x": cells}, pd.DataFrame({"x": cells}), pl.DataFrame({"x": cells}), pa.table({"x": cells})):
+        with pytest.raises(DataError, match=r"row 1: the value 'z' is no known state \(the first of 3 such cells\)"):
+            table_from(data, variables=[Variable("x", ("a", "b"))])
+
+
 def test_unseen_values_of_weight_zero():
     variables = table_from({"x": ["a", "b"]}).variables
     table = table_from({"x": ["c", "b"]}, variables=variables, weights=[0, 1])
@@ -577,8 +679,11 @@ def test_a_known_state_is_never_missing():
 
 def test_lacking_columns():
     variables = table_from({"a": [1, 2], "b": [1, 2], "c": [1, 2]}).variables
-    with pytest.raises(DataError, match="The data lack 'b', 'c'"):
+    with pytest.raises(DataError, match=r"The data lack 'b', 'c', which the model has\. Add a column"):
         table_from({"a": [1]}, variables=variables)
+    variables = table_from({"smokes": [1, 2], "b": [1, 2]}).variables
+    with pytest.raises(DataError, match=r"lack 'smokes', .* Is 'Smoke' meant to be 'smokes'\? Then rename it"):
+        table_from({"Smoke": [1], "b": [1]}, variables=variables)
 
 
 def test_a_given_column_may_be_all_missing():
@@ -603,8 +708,13 @@ def test_rare_texts_become_other():
     assert values_of(new)["x"] == ["(other)", "b", "(other)", None]
 
 
-def test_a_rare_rest_takes_the_next_rarest():
-    assert states({"x": ["a"] * 50 + ["b"] * 40 + ["c"] * 10}, merge_rare=30) == [("a", "(other)")]
+def test_a_rare_rest_takes_no_frequent_answer():
+    data = {"x": ["yes"] * 50 + ["no"] * 40 + ["yess"] * 2}
+    told = []
+    table = table_from(data, merge_rare=5, note=told.append)
+    assert table.variables[0].states == ("no", "yes", "(other)")
+    assert told == ["Column 'x': 'yess' (2) became '(other)', because fewer than 5 rows have it."]
+    assert values_of(table) == {"x": data["x"][:90] + ["(other)"] * 2}
 
 
 def test_rare_numbers_merge_with_neighbours():
@@ -638,7 +748,7 @@ def test_every_merged_value_has_enough_cases():
     table = table_from(data, merge_rare=30)
     for i, variable in enumerate(table.variables):
         found = np.bincount(table.codes[:, i], weights=table.weights, minlength=variable.cardinality)
-        assert found.min() >= 30
+        assert all(n >= 30 for n, state in zip(found, variable.states, strict=True) if state != "(other)")
 
 
 # ---- properties --------------------------------------------------------------------------------------------------
@@ -674,7 +784,7 @@ def test_round_trip(data):
     for frame in (data, pd.DataFrame({k: pd.Series(v, dtype=object) for k, v in data.items()})):
         back = values_of(table_from(frame, missing=("",)))
         for name, column in data.items():
-            wanted = [None if isinstance(c, str) and not c.strip() else c for c in column]
+            wanted = [(c.strip() or None) if isinstance(c, str) else c for c in column]
             assert [(type(a), a) for a in back[name]] == [(type(a), a) for a in wanted]
 
 

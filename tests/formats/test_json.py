@@ -13,8 +13,7 @@ from datetime import datetime
 import numpy as np
 import pytest
 import strategies as own
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from latentree import files
 from latentree.errors import FileFormatError, ModelError, ParameterError

@@ -5,8 +5,7 @@ from __future__ import annotations
 import time
 from typing import Any
 
-from .command import command as command_
-from .command import session
+from .command import command as command_, session
 from .options import data_argument, matching_options, model_argument, rows_out_option
 from .output import emit, note
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..errors import DataError, FileFormatError
+from .command import session
 from .output import note
 from .types import Bins, merged_bins, split
 
@@ -78,7 +79,8 @@ def _data_set(name: str) -> Source:
         )
     about = datasets.describe(name)
     frame = datasets.read(name)
-    note(f"There is no file '{name}': using the data set of that name.")
+    some = f" {len(about.use)} of its {len(frame.columns)} columns are used; see --columns." if about.use else ""
+    note(f"There is no file '{name}': using the data set of that name.{some}")
     return Source(name, None, frame, about.use or None, about.weights)
 
 
@@ -92,6 +94,7 @@ def table_to_learn_from(
     merge_rare: float | None,
     missing: Sequence[str],
     no_default_missing: bool,
+    decimal: str = ".",
     **rest: Any,
 ) -> Table:
     """Make a table whose states are those of the data."""
@@ -106,7 +109,15 @@ def table_to_learn_from(
         bins=merged_bins(bins),
         merge_rare=merge_rare,
         missing=missing_texts(missing, no_default_missing),
+        decimal=decimal,
+        note=_note_of_data,
     )
+
+
+def _note_of_data(text: str) -> None:
+    """Tell what was done to the data, and keep it for ``--json``."""
+    session().notes.append(text)
+    note(text, label="Note:")
 
 
 def table_for(
@@ -117,17 +128,22 @@ def table_for(
     unseen: str,
     missing: Sequence[str],
     no_default_missing: bool,
+    decimal: str = ".",
     **rest: Any,
 ) -> Table:
-    """Make a table whose states are those of a model."""
+    """Make a table whose states are those of a model; what was missing for 'fit' is missing again."""
     from ..formats.frame import table_from
 
+    told = model.provenance.get("options")
+    options: Mapping[str, Any] = told if isinstance(told, Mapping) else {}
+    codes = [*missing, *(text for text in options.get("missing", ()) if isinstance(text, str))]
     return table_from(
         source.frame,
         variables=model.variables,
         weights=weights or source.weights,
         unseen=unseen,
-        missing=missing_texts(missing, no_default_missing),
+        missing=missing_texts(codes, no_default_missing or options.get("no_default_missing") is True),
+        decimal=decimal,
     )
 
 

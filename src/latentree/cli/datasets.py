@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 import click
 from click.shell_completion import CompletionItem
 
-from .command import command as command_
-from .command import option, session
+from .command import command as command_, option, session
 from .output import emit, note, printable
 
 if TYPE_CHECKING:
@@ -85,5 +84,7 @@ def _export(about: DataSet, out: str) -> None:
 
     check_rows_file("--out", out)
     check_outputs({"--out": out}, [])
-    write_rows(weighed(read(about.name)), out)
-    note(f"'{about.name}' written to '{out}'.")
+    columns = weighed(read(about.name))
+    write_rows(columns, out)
+    used = f" All {len(columns)} columns are there; by its name, {len(about.use)} are used." if about.use else ""
+    note(f"'{about.name}' written to '{out}'.{used}")

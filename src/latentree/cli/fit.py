@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from .app import INTERRUPTED
-from .command import command as command_
-from .command import option, session, warn
+from .command import command as command_, option, session, warn
 from .options import data_argument, learning_options
 from .output import emit, note, print_report
 from .types import CLASSES
@@ -210,6 +209,7 @@ def _document(best: Fit, comparison: Comparison, source: Source, started: float)
         "not_fitted": list(comparison.skipped),
         "comparison": comparison.to_dict(),
         "warnings": [*session().warnings, *report["warnings"]],
+        "notes": [*session().notes, *report["notes"]],
     }
 
 

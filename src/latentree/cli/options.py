@@ -76,13 +76,23 @@ _FILE: tuple[Any, ...] = (
         multiple=True,
         section=READING,
         metavar="TEXT,...",
-        help="Cells that count as missing, beside empty ones, ?, ., NA, N/A, NaN, NULL and the like.",
+        help="Cells that count as missing, beside empty ones, ?, ., NA, N/A, NaN, NULL and the like. 'assign' and "
+        "'score' know those of 'fit' from the model.",
     ),
     option(
         "--no-default-missing",
         is_flag=True,
         section=READING,
         help="Only empty cells and those of --missing are missing; NA, ? and the like are answers.",
+    ),
+    option(
+        "--decimal",
+        type=click.Choice([".", ","]),
+        default=".",
+        show_default=True,
+        section=READING,
+        metavar="MARK",
+        help="Decimal mark of numbers: . or ,",
     ),
 )
 
@@ -109,15 +119,17 @@ _LEARNING: tuple[Any, ...] = (
         type=BINS,
         metavar="N|NAME=N,...",
         section=LEARNING,
-        help="Cut all columns of numbers into N bins of equal frequency, or only those named; NAME=18:40:65 cuts at "
-        "these values (a single one: NAME=40:). Two bins cut at the median.",
+        help="Cut columns of numbers into N bins of equal frequency: all that have fractions or more than 20 different "
+        "numbers, or only those named, whatever numbers they have. NAME=18:40:65 cuts at these values (a single one: "
+        "NAME=40:). Two bins cut at the median.",
     ),
     option(
         "--merge-rare",
         type=click.FloatRange(min=0, min_open=True),
         metavar="N",
         section=LEARNING,
-        help="Merge values that fewer than N rows have.",
+        help="Merge values that fewer than N rows have: numbers and answers of a known scale with a neighbour, others "
+        "into '(other)'. It is said what was merged.",
     ),
 )
 

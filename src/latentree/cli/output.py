@@ -29,6 +29,7 @@ class Session:
 
     debug: bool = False
     warnings: list[str] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
 
 
 def emit(document: Mapping[str, Any]) -> None:

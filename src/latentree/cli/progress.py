@@ -49,8 +49,7 @@ def meter(total: int) -> Iterator[Meter]:
         yield Meter()
         return
     from rich.console import Console
-    from rich.progress import BarColumn, TextColumn, TimeElapsedColumn
-    from rich.progress import Progress as Bar
+    from rich.progress import BarColumn, Progress as Bar, TextColumn, TimeElapsedColumn
 
     columns = (
         TextColumn("{task.description}"),

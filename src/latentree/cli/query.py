@@ -6,8 +6,7 @@ import itertools
 import time
 from typing import TYPE_CHECKING
 
-from .command import command as command_
-from .command import option, session
+from .command import command as command_, option, session
 from .options import model_argument
 from .output import emit
 
@@ -20,8 +19,8 @@ __all__ = ["command"]
 EXAMPLES = """
 latentree query model.json --ask smokes
 latentree query model.json --ask smokes --given sex=f --given age=37
-latentree query model.json --ask z --given smokes=yes
-latentree query model.json --ask smokes --ask sex --given z=0 --json
+latentree query model.json --ask class --given smokes=yes
+latentree query model.json --ask smokes,sex --given class=0 --json
 """
 
 
@@ -31,30 +30,33 @@ latentree query model.json --ask smokes --ask sex --given z=0 --json
     "--ask",
     multiple=True,
     required=True,
-    metavar="NAME",
+    metavar="NAME,...",
     section="The question",
-    help="A variable or latent variable. Given several times: their joint distribution.",
+    help="A variable, or 'class'. Several: their joint distribution. Names with commas: one option each.",
 )
 @option(
     "--given",
     multiple=True,
     metavar="NAME=STATE",
     section="The question",
-    help="What is known. States of latent variables are 0, 1, ...; of a variable cut into bins, any number will do.",
+    help="What is known. For a variable that was cut into bins any number will do; classes are 0, 1, ... or class0, "
+    "class1, ...",
 )
 def command(model: str, ask: tuple[str, ...], given: tuple[str, ...], as_json: bool) -> None:
     """Probability of any variables given any others.
 
-    MODEL is a model file. Latent variables go by the names that 'latentree show MODEL' shows, usually 'z'.
+    MODEL is a model file. The classes of a latent class model go by the name 'class', if no variable has it; other
+    latent variables by the names that 'latentree show MODEL' shows.
     """
-    from ..infer import query
+    from ..infer import find_node, query
     from .data import load_model
 
     started = time.perf_counter()
     loaded = load_model(model)
     known = dict(evidence(loaded, text) for text in given)
+    ask = tuple(name for text in ask for name in asked(loaded, text))
     answer = query(loaded, list(ask), known)
-    states = [loaded.states(name) for name in ask]
+    states = [loaded.states(find_node(loaded, name)) for name in ask]
     if as_json:
         emit(
             {
@@ -68,19 +70,32 @@ def command(model: str, ask: tuple[str, ...], given: tuple[str, ...], as_json: b
             }
         )
         return
+    from ..report import class_label
     from .tables import grid
 
-    combinations = itertools.product(*states)
+    shown = [
+        own if name in loaded.tree.names else tuple(class_label(i) for i in range(len(own)))  # asked for as 'class'
+        for name, own in zip(ask, states, strict=True)
+    ]
+    combinations = itertools.product(*shown)
     rows = ([*map(str, combination), f"{p:.6f}"] for combination, p in zip(combinations, answer.flat, strict=True))
     grid([*ask, "probability"], rows, right=["probability"])
 
 
+def asked(model: Model, text: str) -> list[str]:
+    """Names in one ``--ask``: with commas between them, or one that holds commas."""
+    from .types import split
+
+    return [text] if text in model.tree.names else [name.strip() for name in split(text)]
+
+
 def evidence(model: Model, text: str) -> tuple[str, State]:
-    """Read NAME=STATE: which node, and which of its states the text stands for."""
+    """Read NAME=STATE: which variable, and which of its states the text stands for."""
+    from ..infer import find_node, find_state
+
     name, written = _parts(model, text)
-    v = model.tree.node(name)
-    i = int(model.tree.variable[v])
-    return name, _latent_state(model, v, written) if i < 0 else _state(model, i, written)
+    states = model.states(find_node(model, name))
+    return name, states[find_state(model, name, written)]
 
 
 def _parts(model: Model, text: str) -> tuple[str, str]:
@@ -90,26 +105,5 @@ def _parts(model: Model, text: str) -> tuple[str, str]:
         import click
 
         raise click.UsageError(f"--given '{text}' must have the form NAME=STATE.")
-    best = next((i for i in at if text[:i] in model.tree.names), at[0])
-    return text[:best], text[best + 1 :]
-
-
-def _latent_state(model: Model, v: int, written: str) -> int:
-    from ..errors import DataError
-
-    k = int(model.tree.cardinality[v])
-    if not written.isdecimal() or int(written) >= k:
-        raise DataError(f"Latent node '{model.tree.names[v]}' has no state '{written}'. Its states are 0 to {k - 1}.")
-    return int(written)
-
-
-def _state(model: Model, i: int, written: str) -> State:
-    import numpy as np
-
-    from ..formats.coding import match
-    from ..formats.columns import Column
-
-    variable = model.variables[i]
-    cell = Column(np.zeros(1, dtype=np.int32), (written,), untyped=True)  # read like a cell of a file
-    code = int(match(variable, cell, None, missing=(), unseen="missing").recode[0])
-    return variable.states[code if code >= 0 else variable.code(written)]
+    best = next((i for i in at if text[:i].strip() in model.tree.names), at[0])
+    return text[:best].strip(), text[best + 1 :].strip()

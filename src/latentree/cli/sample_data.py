@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from .command import command as command_
-from .command import option, session
+from .command import command as command_, option, session
 from .options import model_argument, rows_out_option
 from .output import emit, note
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+import math
 import time
 from typing import TYPE_CHECKING, Any
 
-from .command import command as command_
-from .command import session, warn
+from .command import command as command_, session, warn
 from .options import data_argument, matching_options, model_argument
 from .output import emit
 
@@ -76,8 +76,8 @@ def scores(model: Model, table: Table) -> dict[str, Any]:
         "n": table.n,
         "n_rows": len(table.inverse),
         "n_impossible": float(table.weights[np.isneginf(per_row)].sum()),
-        "aic": aic(given),
-        "bic": bic(given),
+        "aic": aic(given) if math.isfinite(log_likelihood) else log_likelihood,
+        "bic": bic(given) if math.isfinite(log_likelihood) else log_likelihood,
     }
 
 

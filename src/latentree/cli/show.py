@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from .command import command as command_
-from .command import session
+from .command import command as command_, session
 from .options import model_argument
 from .output import emit, printable
 

@@ -49,8 +49,10 @@ class Classes(ParamType):
             if not low.isdecimal() or not (high.isdecimal() if dash else not high):
                 self.fail(f"'{value}' is not a number of classes such as 3, 2,4 or 1-6.", param, ctx)
             first, last = int(low), int(high or low)
-            if not 1 <= first <= last <= MOST_CLASSES:
-                self.fail(f"'{part.strip()}' must go up, from at least 1 to at most {MOST_CLASSES:,}.", param, ctx)
+            if first < 1:
+                self.fail(f"'{part.strip()}': there must be at least 1 class.", param, ctx)
+            if not first <= last <= MOST_CLASSES:
+                self.fail(f"'{part.strip()}' must go up, to at most {MOST_CLASSES:,}.", param, ctx)
             found.update(range(first, last + 1))
         return tuple(sorted(found))
 

@@ -19,17 +19,32 @@ PARAMETERS = {
 Rule = tuple[re.Pattern[str], Callable[[re.Match[str]], str]]
 
 RULES: tuple[Rule, ...] = (
-    (re.compile(r"drop=\['(.*?)'\]"), lambda m: f"--drop {shlex.quote(m[1])}"),
+    (
+        re.compile(r"( out|): X\.drop\(columns=\['.*?'\]\) of a data frame, or drop=\['(.*?)'\] of Table\.from_frame"),
+        lambda m: f"{m[1]} with {_dropping(m[2])}",
+    ),
+    (re.compile(r"drop=\['(.*?)'\]"), lambda m: _dropping(m[1])),
+    (re.compile(r"weights='(.*?)', or sample_weight= of fit"), lambda m: f"--weights {shlex.quote(m[1])}"),
+    (re.compile(r"use it as weights: (?=--weights)"), lambda m: "use it as weights with "),
+    (re.compile(r"decimal=','"), lambda m: "--decimal ','"),
+    (re.compile(r"format='(\w+)'"), lambda m: f"--format {m[1]}"),
     (re.compile(r"bins=\{'(.*?)': (\d+)\}"), lambda m: f"--bins {shlex.quote(f'{m[1]}={m[2]}')}"),
     (re.compile(r"unseen='missing'"), lambda m: "--unseen missing"),
     (re.compile(r"encoding='([\w-]+)'"), lambda m: f"--encoding {m[1]}"),
     (re.compile(r"header=False"), lambda m: "--no-header"),
     (re.compile(r"merge_rare=(\d+)"), lambda m: f"--merge-rare {m[1]}"),
-    (re.compile(r"\b(columns|drop|weights|bins|delimiter|format)=(?=[ ,.;)]|$)"), lambda m: f"--{m[1]}"),
+    (re.compile(r"\b(columns|drop|weights|bins|delimiter|format|missing)=(?=[ ,.;:)]|$)"), lambda m: f"--{m[1]}"),
     (re.compile(r"^The '(\w+)' parameter of \w+"), lambda m: f"--{PARAMETERS.get(m[1], m[1])}"),
     # The library counts rows from 0; who reads a file counts the first line below the header as the first.
-    (re.compile(r"\brow (\d+)(?=[:.)])"), lambda m: f"data row {int(m[1]) + 1}"),
+    (re.compile(r"\b([Rr])ow (\d+)(?=[:.,)]| and)"), lambda m: f"{'D' if m[1] == 'R' else 'd'}ata row {int(m[2]) + 1}"),
 )
+
+
+def _dropping(names: str) -> str:
+    """Turn ``a', 'b`` into options; a name with a comma needs one of its own."""
+    parts = names.split("', '")
+    together = [",".join(parts)] if not any("," in part for part in parts) else parts
+    return " ".join(f"--drop {shlex.quote(part)}" for part in together)
 
 
 def for_shell(message: str) -> str:
@@ -39,6 +54,8 @@ def for_shell(message: str) -> str:
     --------
     >>> for_shell("Column 'id' has 30 values, like an identifier. Leave it out with drop=['id'].")
     "Column 'id' has 30 values, like an identifier. Leave it out with --drop id."
+    >>> for_shell("Leave them out: X.drop(columns=['a', 'b']) of a data frame, or drop=['a', 'b'] of Table.from_frame.")
+    'Leave them out with --drop a,b.'
     """
     for pattern, words in RULES:
         message = pattern.sub(words, message)

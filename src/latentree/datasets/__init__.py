@@ -76,6 +76,7 @@ class DataSet:
                 f"Licence: {self.licence}",
                 f"Cite: {self.citation}",
                 f"Changes: {self.changes}",
+                *([f"Variables: {', '.join(self.use)}; other columns of the file are not used"] if self.use else []),
             )
         )
 

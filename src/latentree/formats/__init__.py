@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..errors import bad_parameter
+from ..errors import FileFormatError, ParameterError, bad_parameter
 
 if TYPE_CHECKING:
     from ..table import Table
@@ -24,6 +24,8 @@ SUFFIXES = {
     ".arff": "arff",
     ".hlcm": "hlcm",
 }
+
+WORKBOOKS = (".xlsx", ".xls", ".xlsm", ".xlsb", ".ods")
 
 FORMATS = ("csv", "tsv", "parquet", "arff", "hlcm")
 
@@ -48,7 +50,8 @@ def read_table(
     encoding, delimiter, header
         As in :func:`latentree.formats.csv.read_csv`, for the formats that have them.
     **options
-        As in :func:`latentree.formats.frame.table_from`: ``columns``, ``drop``, ``weights``, ``bins``, ...
+        As in :func:`latentree.formats.frame.table_from`: ``columns``, ``drop``, ``weights``, ``bins``, ``missing``,
+        ``decimal``, ...
 
     Returns
     -------
@@ -122,8 +125,12 @@ def _by_suffix(path: str | os.PathLike[str]) -> str:
     last = suffixes[-2:-1] if suffixes[-1:] == [".gz"] else suffixes[-1:]
     found = SUFFIXES.get(last[0]) if last else None
     if found is None:
-        raise bad_parameter(
-            "format", "read_table", f"given for '{os.fspath(path)}', whose suffix is not {' or '.join(SUFFIXES)}", None
+        name = os.fspath(path)
+        if last and last[0] in WORKBOOKS:
+            raise FileFormatError(f"'{name}': Excel workbooks are not read. Save the sheet as CSV.")
+        raise ParameterError(
+            f"'{name}': the name does not tell the kind of file, ending in none of {', '.join(SUFFIXES)}. "
+            "Give format=, for example format='csv'."
         )
     return found
 

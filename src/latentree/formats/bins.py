@@ -133,30 +133,27 @@ def merge_neighbours(counts: FloatArray, least: float) -> list[list[int]]:
 
 
 def merge_rest(counts: FloatArray, least: float, pooled: Iterable[int] = ()) -> list[int]:
-    """Choose values without order to pool: all rare ones, and the next rarest until the pool is not rare (Z 5.2).
+    """Choose values without order to pool: the rare ones, and no others.
+
+    A pool that is rare itself stays so. Values without order have no neighbour that it could join, and an answer that
+    many gave must not be lost because two people gave another.
 
     Parameters
     ----------
     counts : array
         Weight of each value.
     least : float
-        What every value that stays, and the pool, must have.
+        What every value that stays must have.
     pooled : iterable of int
-        Values that are the pool already.
+        Values that are the pool already; they are returned if others join them.
 
     Examples
     --------
     >>> merge_rest(np.array([500.0, 400.0, 10.0, 25.0]), 30)
     [2, 3]
+    >>> merge_rest(np.array([500.0, 400.0, 2.0]), 30)
+    [2]
     """
-    pool = list(pooled)
-    rising = [i for i in np.argsort(counts, kind="stable").tolist() if i not in set(pool)]
-    total = float(counts[pool].sum()) if pool else 0.0
-    if not rising or (counts[rising[0]] >= least and (not pool or total >= least)):
-        return []
-    for i in rising:
-        if counts[i] >= least and total >= least:
-            break
-        pool.append(i)
-        total += float(counts[i])
-    return sorted(pool)
+    pool = set(pooled)
+    rare = {i for i in np.flatnonzero(counts < least).tolist() if i not in pool}
+    return sorted(pool | rare) if rare else []

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import math
 import re
-from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterable, Sequence
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import Any
 
@@ -13,11 +12,25 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import DataError
-from ..variables import MAX_STATES, State, Variable, plain, typed
+from ..variables import (
+    JOIN,
+    MAX_STATES,
+    MOST_DIGITS,
+    OTHER,
+    REAL,
+    WHOLE,
+    KnownStates,
+    State,
+    Variable,
+    number_in,
+    plain,
+    typed,
+)
 from .bins import bin_labels, equal_frequency, explicit_edges, merge_neighbours, merge_rest
-from .columns import Column, unreadable
+from .columns import Column, leave_out, unreadable
+from .scales import scale_order
 
-__all__ = ["Coding", "learn", "match", "numbers_of"]
+__all__ = ["Coding", "Missing", "first_cell", "learn", "match", "numbers_of", "with_points"]
 
 FloatArray = NDArray[np.float64]
 Recode = NDArray[np.int16]
@@ -25,23 +38,52 @@ Recode = NDArray[np.int16]
 FEW_NUMBERS = 20
 """A number column with more distinct values may be a measurement: a general ``bins`` cuts it."""
 
-MANY_NUMBERS = 100
+MANY_NUMBERS = 50
 """A number column with more distinct values is a measurement."""
 
-CASES_PER_NUMBER = 5
+CASES_PER_NUMBER = 15
 """Above FEW_NUMBERS, a number column with fewer cases a value than this is a measurement too."""
 
 IDENTIFIER_ROWS, IDENTIFIER_SHARE = 20, 0.9
 """From this many cases on, a column with more than this share of distinct values is an identifier."""
 
-OTHER = "(other)"
-"""The state of rare values without order. In brackets, so as not to be taken for an answer someone gave."""
+DECIMAL_COMMA = re.compile(r"[+-]?[0-9]+,[0-9]+")
+DECIMAL_ADVICE = "If the comma is a decimal mark, read the file with decimal=','."
 
-JOIN = " | "
-"""Between the names of ordered values that were merged."""
+Note = Callable[[str], None]
 
-WHOLE = re.compile(r"[+-]?(0|[1-9][0-9]*)")
-REAL = re.compile(r"[+-]?((0|[1-9][0-9]*)(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]+)?|[+-]?inf(inity)?", re.IGNORECASE)
+
+class Missing:
+    """Cells that count as missing: an empty one, and texts and numbers that the user names.
+
+    A text that reads as a number stands for that number too, in columns of numbers as in files.
+
+    Examples
+    --------
+    >>> codes = Missing(["NA", "999"])
+    >>> "NA " in codes, 999.0 in codes, "" in codes, "x" in codes
+    (True, True, True, False)
+    """
+
+    def __init__(self, given: Iterable[Any] = ()) -> None:
+        texts = {str(t).strip() for t in given}
+        self.texts = frozenset({"", *texts})
+        self.numbers = frozenset(n for n in map(number_in, texts) if n is not None)
+
+    def __contains__(self, value: object) -> bool:
+        if isinstance(value, str):
+            return value.strip() in self.texts
+        number = isinstance(value, (int, float, np.number, Decimal)) and not isinstance(value, bool)
+        return bool(number and self.numbers and value in self.numbers)
+
+    def among(self, levels: Sequence[Any] | NDArray[Any], untyped: bool) -> NDArray[np.bool_]:
+        """Which levels of a column are missing; in a file, ``999.0`` is 999."""
+        if isinstance(levels, np.ndarray) and levels.dtype.kind in "iuf":
+            return np.isin(levels, list(self.numbers))
+        read = untyped and bool(self.numbers)
+        return np.array(
+            [v in self or (read and isinstance(v, str) and number_in(v.strip()) in self) for v in levels], dtype=bool
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,10 +112,11 @@ def learn(
     column: Column,
     weights: FloatArray | None,
     *,
-    missing: Collection[str],
+    missing: Missing | Collection[str],
     bins: int | None = None,
     cut: int | Sequence[float] | None = None,
     merge_rare: float | None = None,
+    note: Note | None = None,
 ) -> Coding:
     """Find the states of a column.
 
@@ -86,13 +129,15 @@ def learn(
     weights : array, optional
         Weight of each row; values of weight zero do not exist.
     missing : collection of str
-        Text that stands for a missing cell.
+        Cells that stand for a missing one; the empty one always does.
     bins : int, optional
         How many bins to cut the column into if it is continuous.
     cut : int or sequence of float, optional
         How many bins to cut this column into, or at which edges, whatever numbers it holds.
     merge_rare : float, optional
-        Merge values until each has this many cases.
+        Merge values that fewer cases have.
+    note : callable, optional
+        Is told in words what was merged.
 
     Examples
     --------
@@ -100,19 +145,49 @@ def learn(
     >>> learn("x", column_from([2.0, float("nan"), 1.0]), None, missing=()).variable.states
     (1, 2)
     """
-    values = _values(name, column, column.counts(weights), missing)
+    gone = missing if isinstance(missing, Missing) else Missing(missing)
+    values = _values(name, column, column.counts(weights), gone)
+    if cut is not None and not values.are_numbers and not column.declared and not column.untyped:
+        # Who asks to cut text says that it holds numbers.
+        column = replace(column, levels=tuple(map(str, column.levels)), untyped=True)
+        values = _values(name, column, column.counts(weights), gone)
     if not (values.counts > 0).any():
-        raise DataError(f"Column '{name}' has no values: every cell is missing. Leave it out with drop=['{name}'].")
-    where = _Where(name, column, weights, values)
+        raise DataError(f"Column '{name}' has no values: every cell is missing. L{leave_out(name)[1:]}.")
+    where = _Where(name, column, weights, values, note)
     if values.are_numbers and not column.declared:
         return _learn_numbers(where, bins, cut, merge_rare)
     if cut is not None:
-        raise DataError(f"Column '{name}' cannot be cut by bins=: it holds {values.items[0]!r}, not numbers.")
+        raise _not_numbers(where)
     return _learn_states(where, merge_rare)
 
 
+def _not_numbers(where: _Where) -> DataError:
+    """Name the first cell that is no number, and how many there are."""
+    if where.column.declared:
+        return DataError(
+            f"Column '{where.name}' cannot be cut by bins=: it has categories of its own. Turn it into numbers first."
+        )
+    bad = np.array([number_in(str(v)) is None for v in where.values.items], dtype=bool)
+    row, found = where.first(bad)
+    value = where.values.items[where.value_in(row)]
+    comma = f" {DECIMAL_ADVICE}" if isinstance(value, str) and DECIMAL_COMMA.fullmatch(value) else ""
+    return DataError(
+        f"Column '{where.name}' cannot be cut by bins=: it holds {value!r} in row {row}, which is no number"
+        f"{_of_many(found)}.{comma or ' Make it missing, or a number.'}"
+    )
+
+
+def _of_many(found: int) -> str:
+    return f" (the first of {found:,} such cells)" if found > 1 else ""
+
+
 def match(
-    variable: Variable, column: Column, weights: FloatArray | None, *, missing: Collection[str], unseen: str
+    variable: Variable,
+    column: Column,
+    weights: FloatArray | None,
+    *,
+    missing: Missing | Collection[str],
+    unseen: str,
 ) -> Coding:
     """Code a column by the states of a variable that is given.
 
@@ -125,30 +200,63 @@ def match(
     weights : array, optional
         Weight of each row; rows of weight zero may hold anything.
     missing : collection of str
-        Text that stands for a missing cell, unless the variable has a state of that name.
+        Cells that stand for a missing one, unless the variable has a state of that name. A variable that was cut has
+        no such states: its missing cells are taken out before it is cut.
     unseen : {"error", "missing"}
         What to do with a value that is no state.
     """
-    counts = column.counts(weights)
+    gone = (missing if isinstance(missing, Missing) else Missing(missing)).among(column.levels, column.untyped)
     recode = np.full(len(column.levels) + 1, -1, dtype=np.int16)
     if column.is_numeric and variable.edges is not None:
         numbers = np.asarray(column.levels, dtype=np.float64)
-        _refuse_infinite(variable.name, column, weights, numbers, np.arange(len(numbers)), counts)
-        recode[:-1] = np.searchsorted(variable.edges, numbers, side="left")
+        _refuse_infinite(variable.name, column, weights, np.isinf(numbers))
+        recode[:-1] = np.where(gone, -1, np.searchsorted(variable.edges, numbers, side="left"))
         return Coding(variable, recode)
-    known = _Known(variable)
-    for i in np.flatnonzero(counts > 0).tolist():
-        level = column.levels[i]
-        code = known.code(_plain(variable.name, level), column.untyped)
-        if code is None and not (isinstance(level, str) and level.strip() in missing):
+    known = KnownStates(variable)
+    unknown = np.zeros(len(column.levels), dtype=bool)
+    for i in np.flatnonzero(column.counts(weights) > 0).tolist():
+        if gone[i] and variable.edges is not None:
+            continue
+        code = known.code(_plain(variable.name, column.levels[i]), untyped=column.untyped)
+        if code is None and not gone[i]:
             code = known.other
-            if code is None and unseen == "error":
-                raise DataError(
-                    f"Column '{variable.name}', row {first_row(column, i, weights)}: the value {level!r} is no known "
-                    f"state. Known are {_some(variable.states)}. Use unseen='missing' to treat it as missing."
-                )
+            unknown[i] = code is None
         recode[i] = -1 if code is None else code
+    if unknown.any() and unseen == "error":
+        raise _unknown_state(variable, column, weights, unknown)
     return Coding(variable, recode)
+
+
+def _unknown_state(
+    variable: Variable, column: Column, weights: FloatArray | None, unknown: NDArray[np.bool_]
+) -> DataError:
+    row, found = first_cell(column, unknown, weights)
+    return DataError(
+        f"Column '{variable.name}', row {row}: the value {column.levels[column.codes[row]]!r} is no known state"
+        f"{_of_many(found)}. Known are {_some(variable.states)}. Use unseen='missing' to treat it as missing."
+    )
+
+
+def with_points(column: Column, missing: Missing, *, every: bool) -> Column:
+    """Put points for decimal commas, in a column of text that is one of numbers then.
+
+    Parameters
+    ----------
+    column : Column
+        The column.
+    missing : Missing
+        What is no number in any case.
+    every : bool
+        Whether all cells must be numbers for it. Otherwise every cell that looks like one is changed.
+    """
+    if len(column.levels) == 0 or not all(isinstance(v, str) for v in column.levels):
+        return column
+    bare = [v.strip() for v in column.levels]
+    pointed = tuple(v.replace(",", ".") if DECIMAL_COMMA.fullmatch(v) else v for v in bare)
+    numbers = [v for v in pointed if v not in missing]
+    if every and numbers_of(numbers) is None:
+        return column
+    return replace(column, levels=pointed)
 
 
 def numbers_of(texts: Sequence[str]) -> NDArray[Any] | None:
@@ -161,30 +269,32 @@ def numbers_of(texts: Sequence[str]) -> NDArray[Any] | None:
     >>> numbers_of(["1", "-2"]).tolist(), numbers_of(["1", "2.5"]).tolist(), numbers_of(["1", "007"])
     ([1, -2], [1.0, 2.5], None)
     """
-    if all(WHOLE.fullmatch(t) for t in texts) and all(len(t) < 18 for t in texts):
+    if all(WHOLE.fullmatch(t) for t in texts) and all(len(t) <= MOST_DIGITS for t in texts):
         return np.array([int(t) for t in texts], dtype=np.int64)
     if all(REAL.fullmatch(t) for t in texts):
         return np.array([float(t) for t in texts])
     return None
 
 
-def first_row(column: Column, level: int, weights: FloatArray | None) -> int:
-    """First row of positive weight that holds a level."""
-    held = column.codes == level
-    return int(np.argmax(held if weights is None else held & (weights > 0)))
+def first_cell(column: Column, chosen: NDArray[np.bool_], weights: FloatArray | None) -> tuple[int, int]:
+    """First row of positive weight that holds one of the levels chosen, and how many rows do."""
+    held = np.r_[chosen, False][column.codes]
+    if weights is not None:
+        held &= weights > 0
+    return int(np.argmax(held)), int(held.sum())
 
 
 # ---- distinct values ---------------------------------------------------------------------------------------------
 
 
-def _values(name: str, column: Column, counts: FloatArray, missing: Collection[str]) -> _Values:
+def _values(name: str, column: Column, counts: FloatArray, missing: Missing) -> _Values:
     kept = np.ones(len(counts), dtype=bool) if column.declared else counts > 0
+    kept = kept & ~missing.among(column.levels, column.untyped)
     if column.is_numeric:
         return _merged_numbers(np.asarray(column.levels)[kept], kept, counts)
-    levels = [_text(v) if isinstance(v, str) else v for v in column.levels]
-    if column.untyped:
-        levels = [v.strip() for v in levels]
-    kept = kept & np.array([not (isinstance(v, str) and v.strip() in missing) for v in levels], dtype=bool)
+    levels = [str(v).strip() if isinstance(v, str) else v for v in column.levels]
+    if column.declared:
+        _refuse_twins(name, [levels[i] for i in np.flatnonzero(kept).tolist()])
     chosen = [levels[i] for i in np.flatnonzero(kept).tolist()]
     numbers = numbers_of(chosen) if column.untyped else _numbers(chosen)
     if numbers is not None and not column.declared:
@@ -192,6 +302,17 @@ def _values(name: str, column: Column, counts: FloatArray, missing: Collection[s
     if numbers is not None:  # declared whole floats are whole numbers that met a missing cell
         chosen = (numbers.astype(np.int64) if _are_whole(numbers) else numbers).tolist()
     return _merged_states([_plain(name, v) for v in chosen], kept, counts)
+
+
+def _refuse_twins(name: str, levels: list[Any]) -> None:
+    """Refuse declared categories that differ by blanks only: they cannot both have their place in the order."""
+    texts = [v for v in levels if isinstance(v, str)]
+    if len(set(texts)) < len(texts):
+        twice = next(t for i, t in enumerate(texts) if t in texts[:i])
+        raise DataError(
+            f"Column '{name}' has several categories that are '{twice}' but for blanks around it. Make them one, for "
+            "example by stripping the text before it becomes a category."
+        )
 
 
 def _numbers(levels: list[Any]) -> NDArray[Any] | None:
@@ -231,10 +352,6 @@ def _merged_states(items: list[State], kept: NDArray[np.bool_], counts: FloatArr
     return _Values([state for _, state in position], to, merged)
 
 
-def _text(value: str) -> str:
-    return value if type(value) is str else str(value)
-
-
 def _plain(name: str, value: Any) -> State:
     if isinstance(value, Decimal):
         value = int(value) if value == int(value) else float(value)
@@ -257,10 +374,19 @@ class _Where:
     column: Column
     weights: FloatArray | None
     values: _Values
+    note: Note | None = None
 
-    def row(self, value: int) -> int:
-        held = np.r_[self.values.to == value, False][self.column.codes]
-        return int(np.argmax(held if self.weights is None else held & (self.weights > 0)))
+    def first(self, chosen: NDArray[np.bool_]) -> tuple[int, int]:
+        """First row that holds one of the values chosen, and how many rows do."""
+        return first_cell(self.column, np.r_[chosen, False][self.values.to], self.weights)
+
+    def value_in(self, row: int) -> int:
+        """Position of the value that a row holds."""
+        return int(self.values.to[self.column.codes[row]])
+
+    def tell(self, text: str) -> None:
+        if self.note is not None:
+            self.note(f"Column '{self.name}': {text}")
 
     @property
     def total(self) -> float:
@@ -276,7 +402,7 @@ def _learn_numbers(
 ) -> Coding:
     values, name = where.values, where.name
     numbers = np.asarray(values.items)
-    _refuse_infinite(name, where.column, where.weights, numbers, values.to, values.counts)
+    _refuse_infinite(name, where.column, where.weights, np.r_[np.isinf(numbers), False][values.to])
     whole = _are_whole(numbers)
     if cut is None and bins is not None and (not whole or len(numbers) > FEW_NUMBERS or where.column.measured):
         cut = bins
@@ -284,15 +410,26 @@ def _learn_numbers(
         edges = equal_frequency(numbers, values.counts, cut) if isinstance(cut, int) else explicit_edges(name, cut)
         return _cut(where, edges, whole)
     if not whole:
-        fraction = int(np.argmax(numbers != np.floor(numbers)))
-        seen = f"row {where.row(fraction)}: {float(numbers[fraction])!r}"
-        raise DataError(f"Column '{name}' is continuous ({seen}). {_cut_or_drop(name)}")
+        raise _continuous(where, numbers)
     _refuse_identifier(where)
     if merge_rare is not None and (values.counts < merge_rare).any():
         groups = merge_neighbours(values.counts, merge_rare)
-        return _cut(where, np.array([float(numbers[g[-1]]) for g in groups[:-1]]), whole)
+        merged = _cut(where, np.array([float(numbers[g[-1]]) for g in groups[:-1]]), whole)
+        where.tell(f"{len(numbers):,} numbers became {len(groups):,} bins, fewer than {merge_rare:g} rows having some.")
+        return merged
     _refuse_many(where)
     return where.coding(Variable(name, tuple(int(x) for x in numbers)), np.arange(len(numbers)))
+
+
+def _continuous(where: _Where, numbers: NDArray[Any]) -> DataError:
+    row, _ = where.first(numbers != np.floor(numbers))
+    value, name = float(numbers[where.value_in(row)]), where.name
+    weights = (
+        f" If it says how much each row counts, use it as weights: weights='{name}', or sample_weight= of fit."
+        if numbers.min() >= 0
+        else ""
+    )
+    return DataError(f"Column '{name}' is continuous (row {row}: {value!r}). {_cut_or_drop(name)}{weights}")
 
 
 def _cut(where: _Where, edges: FloatArray, whole: bool) -> Coding:
@@ -301,7 +438,7 @@ def _cut(where: _Where, edges: FloatArray, whole: bool) -> Coding:
 
 
 def _cut_or_drop(name: str) -> str:
-    return f"Cut it with bins=, for example bins={{'{name}': 3}}, or leave it out with drop=['{name}']."
+    return f"Cut it with bins=, for example bins={{'{name}': 3}}, or {leave_out(name)}."
 
 
 def _refuse_many(where: _Where) -> None:
@@ -319,23 +456,17 @@ def _refuse_identifier(where: _Where) -> None:
         cut = f", or cut it with bins={{'{where.name}': 3}} if it is a measurement" if where.values.are_numbers else ""
         raise DataError(
             f"Column '{where.name}' has {found:,} different values in {where.total:,.6g} cases, like an identifier. "
-            f"Leave it out with drop=['{where.name}']{cut}."
+            f"L{leave_out(where.name)[1:]}{cut}."
         )
 
 
-def _refuse_infinite(
-    name: str,
-    column: Column,
-    weights: FloatArray | None,
-    numbers: NDArray[Any],
-    to: NDArray[Any],
-    counts: FloatArray,
-) -> None:
-    endless = np.isinf(numbers) & (counts > 0)
-    if endless.any():
-        at = int(np.argmax(endless))
-        row = first_row(column, int(np.argmax(to == at)), weights)
-        raise DataError(f"Column '{name}', row {row}: the value is infinite. Make it missing or a finite number.")
+def _refuse_infinite(name: str, column: Column, weights: FloatArray | None, endless: NDArray[np.bool_]) -> None:
+    """Refuse levels that are infinite, in rows that count."""
+    row, found = first_cell(column, endless, weights)
+    if found:
+        raise DataError(
+            f"Column '{name}', row {row}: the value is infinite{_of_many(found)}. Make it missing or a finite number."
+        )
 
 
 # ---- states of text and the like ---------------------------------------------------------------------------------
@@ -344,21 +475,53 @@ def _refuse_infinite(
 def _learn_states(where: _Where, merge_rare: float | None) -> Coding:
     values, column = where.values, where.column
     states = list(values.items)
+    _refuse_decimal_commas(where)
     _refuse_identifier(where)
-    order = list(range(len(states))) if column.declared else sorted(range(len(states)), key=lambda i: _rank(states[i]))
+    scale = None if column.declared else scale_order(states)
+    order = scale or _usual_order(states, column.declared)
     groups = [[i] for i in order]
     names: list[State] = [states[i] for i in order]
     if merge_rare is not None and (values.counts < merge_rare).any():
-        groups, names = _merged(states, values.counts, order, merge_rare, column.ordered)
+        # A scale of two has no neighbours to choose from: merging them would leave nothing.
+        ordered = column.ordered or (scale is not None and len(states) > 2)
+        groups, names = _merged(states, values.counts, order, merge_rare, ordered)
+        _tell_merged(where, states, groups, names, merge_rare)
     if len(groups) > MAX_STATES:
         raise DataError(
             f"Column '{where.name}' has {len(groups):,} different values; at most {MAX_STATES:,} are possible. "
-            f"Merge the rare ones with merge_rare=30, or leave it out with drop=['{where.name}']."
+            f"Merge the rare ones with merge_rare=30, or {leave_out(where.name)}."
         )
     code_of = np.empty(len(states), dtype=np.int64)
     for code, group in enumerate(groups):
         code_of[group] = code
     return where.coding(Variable(where.name, tuple(names)), code_of)
+
+
+def _usual_order(states: list[State], declared: bool) -> list[int]:
+    return list(range(len(states))) if declared else sorted(range(len(states)), key=lambda i: _rank(states[i]))
+
+
+def _refuse_decimal_commas(where: _Where) -> None:
+    """Refuse numbers with decimal commas that were read as text, if they are too many for answers."""
+    texts = [v for v in where.values.items if isinstance(v, str)]
+    if where.column.declared or len(texts) <= FEW_NUMBERS or len(texts) < len(where.values.items):
+        return
+    commas = [DECIMAL_COMMA.fullmatch(t) is not None for t in texts]
+    if any(commas) and all(c or number_in(t) is not None for c, t in zip(commas, texts, strict=True)):
+        row, _ = where.first(np.array(commas, dtype=bool))
+        raise DataError(
+            f"Column '{where.name}' has {len(texts):,} different values that look like numbers with decimal commas "
+            f"(row {row}: {texts[where.value_in(row)]!r}). Read the file with decimal=',', or {leave_out(where.name)}."
+        )
+
+
+def _tell_merged(where: _Where, states: list[State], groups: list[list[int]], names: list[State], least: float) -> None:
+    for group, name in zip(groups, names, strict=True):
+        if len(group) > 1 or states[group[0]] != name:
+            counts = ", ".join(f"'{states[i]}' ({where.values.counts[i]:,.6g})" for i in group[:8])
+            more = f" and {len(group) - 8:,} more" if len(group) > 8 else ""
+            why = "have it" if len(group) == 1 else "have some of them"
+            where.tell(f"{counts}{more} became '{name}', because fewer than {least:g} rows {why}.")
 
 
 def _rank(state: State) -> tuple[int, Any]:
@@ -376,52 +539,6 @@ def _merged(
     stay = [i for i in order if i not in set(pool)]
     rest: list[State] = [OTHER] if pool else []
     return [*([i] for i in stay), *([pool] if pool else [])], [*(states[i] for i in stay), *rest]
-
-
-# ---- states of a given variable ----------------------------------------------------------------------------------
-
-
-class _Known:
-    """The states of a variable and the values that stand for them."""
-
-    def __init__(self, variable: Variable) -> None:
-        self.variable = variable
-        self.codes = {typed(s): i for i, s in enumerate(variable.states)}
-        self.other = self.codes.get(typed(OTHER))
-        self.parts = {
-            part: i for i, s in enumerate(variable.states) if isinstance(s, str) and JOIN in s for part in s.split(JOIN)
-        }
-
-    def code(self, value: State, untyped: bool) -> int | None:
-        """Code of a value, None if it is no state."""
-        for form in self._forms(value, untyped):
-            if typed(form) in self.codes:
-                return self.codes[typed(form)]
-            if self.variable.edges is not None and _is_finite(form):
-                return int(np.searchsorted(self.variable.edges, float(form), side="left"))
-        return self.parts.get(str(value).strip())
-
-    def _forms(self, value: State, untyped: bool) -> list[State]:
-        """Return the value as it is and as what it may have been: 1.0 for 1, and, in a file, text for anything."""
-        forms: list[State] = [value]
-        if isinstance(value, str) and untyped:
-            text = value.strip()
-            forms.append(text)
-            numbers = numbers_of([text])
-            if numbers is not None:
-                value = numbers[0].item()
-                forms.append(value)
-            elif text.lower() in ("true", "false"):
-                forms.append(text.lower() == "true")
-        if type(value) is int and abs(value) < 2**53:
-            forms.append(float(value))
-        elif isinstance(value, float) and value.is_integer():
-            forms.append(int(value))
-        return forms
-
-
-def _is_finite(value: State) -> bool:
-    return isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value)
 
 
 def _some(states: Sequence[State], most: int = 8) -> str:

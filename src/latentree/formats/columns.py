@@ -322,9 +322,16 @@ def _hashable(value: Any) -> bool:
     return True
 
 
+def leave_out(*names: str) -> str:
+    """Say how columns are left out: before an estimator, which takes whole data frames, and of a table."""
+    which = "[" + ", ".join(f"'{name}'" for name in names) + "]"
+    it = "it" if len(names) == 1 else "them"
+    return f"leave {it} out: X.drop(columns={which}) of a data frame, or drop={which} of Table.from_frame"
+
+
 def unreadable(name: str, what: str) -> DataError:
     """Say that a column holds something that cannot be a state."""
     return DataError(
         f"Column '{name}' holds {what}, which cannot be states. "
-        f"Leave it out with drop=['{name}'], or turn it into text or numbers first."
+        f"Turn it into text or numbers first, or {leave_out(name)}."
     )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import os
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain, islice
 from typing import Any
@@ -33,7 +34,8 @@ def read_csv(
 
     What is a number is found out later from a column's distinct values, by
     :func:`~latentree.formats.frame.table_from`: columns of whole numbers have whole numbers as states, ``007`` stays
-    text. Blanks around a cell do not count. Blank lines are passed over.
+    text. Blanks around a cell do not count, but are kept to be written back, unless some stand before a quote. Blank
+    lines are passed over.
 
     Parameters
     ----------
@@ -112,16 +114,23 @@ class _RaggedError(Exception):
 
 def _reader(text: str, delimiter: str) -> Any:
     lines = io.StringIO(text, newline="")
-    return csv.reader(lines, delimiter=delimiter, skipinitialspace=delimiter != " ", strict=True)
+    return csv.reader(lines, delimiter=delimiter, skipinitialspace=_has_blank_quotes(text, delimiter), strict=True)
+
+
+def _has_blank_quotes(text: str, delimiter: str) -> bool:
+    """Whether a quote follows a delimiter and blanks. Only then must the reader skip blanks, which it forgets."""
+    return delimiter != " " and re.search(rf"(^|{re.escape(delimiter)}) +\"", text, re.MULTILINE) is not None
 
 
 def _rows(text: str, delimiter: str) -> Iterator[list[str]]:
     """Pass over blank lines. In a file of one column, a quoted empty cell ("") is a row of its own."""
     width = 0
+    half = _has_blank_quotes(text, delimiter)
     for row in _reader(text, delimiter):
         if not _is_blank(row) or (row and width == 1):
             width = width or len(row)
-            yield row
+            # Blanks on one side are gone already: none at all is better than some.
+            yield [cell.strip() for cell in row] if half else row
 
 
 def _is_blank(row: list[str]) -> bool:
@@ -161,8 +170,9 @@ def _columns(rows: Iterator[list[str]], names: list[str]) -> dict[str, Column]:
         if set(map(len, chunk)) != {len(names)}:
             raise _RaggedError
         for seen, found, cells in zip(known, codes, zip(*chunk, strict=True), strict=True):
-            for cell in set(cells) - seen.keys():
-                seen[cell] = len(seen)
+            for cell in dict.fromkeys(cells):  # in the order of the rows, which a set would not keep
+                if cell not in seen:
+                    seen[cell] = len(seen)
             found.append(np.fromiter(map(seen.__getitem__, cells), dtype=np.int32, count=len(cells)))
     return {
         name: Column(np.concatenate(found) if found else np.zeros(0, np.int32), tuple(seen), untyped=True)

@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 
 from ..errors import DataError, LatentreeWarning, bad_parameter
 from ..table import Table, checked_weights
-from ..variables import State, Variable
-from .coding import Coding, first_row, learn, match, numbers_of
-from .columns import Column, Frame, check_cells, column_from
+from ..variables import State, Variable, number_in
+from .coding import DECIMAL_ADVICE, DECIMAL_COMMA, Coding, Missing, first_cell, learn, match, with_points
+from .columns import Column, Frame, check_cells, column_from, leave_out
 
 __all__ = ["MISSING_TEXTS", "table_from", "values_of"]
 
@@ -28,6 +28,13 @@ MISSING_TEXTS = ("", "?", ".", "NA", "N/A", "n/a", "#N/A", "<NA>", "NaN", "nan",
 """
 
 
+MANY_STATES = 20
+"""A column of more states is worth a warning."""
+
+FEW_STATES, CASES = 8, 10
+"""So is one of more states than the first, if there are fewer cases a state than the second."""
+
+
 def table_from(
     data: Any,
     *,
@@ -38,8 +45,10 @@ def table_from(
     bins: int | Mapping[str, int | Sequence[float]] | None = None,
     unseen: str = "error",
     missing: str | Collection[str] | None = MISSING_TEXTS,
+    decimal: str = ".",
     merge_rare: float | None = None,
     n: float | None = None,
+    note: Callable[[str], None] | None = None,
 ) -> Table:
     """Build a table from a data frame, an array, a dict of columns or a list of rows.
 
@@ -64,13 +73,19 @@ def table_from(
     unseen : {"error", "missing"}
         With ``variables``: what to do with a value that is no state.
     missing : collection of str
-        Text cells that count as missing, by default ``?``, ``NA``, the empty cell and some more; see
-        :data:`MISSING_TEXTS`. None, NaN, NaT and pandas' NA always do.
+        Cells that count as missing, *in place of* the usual ones, :data:`MISSING_TEXTS` (``?``, ``NA`` and some more);
+        ``missing=[*MISSING_TEXTS, "999"]`` adds one to them. A text that reads as a number stands for the number too.
+        Empty text, None, NaN, NaT and pandas' NA are missing whatever is given here.
+    decimal : {".", ","}
+        With ``","``, text columns whose cells all read as numbers with decimal commas hold numbers.
     merge_rare : float, optional
-        Merge values until each has at least this many cases (Z 5.2 uses 30). Numbers merge with a neighbour into bins,
-        ordered categories with a neighbour into ``a | b``, others into ``(other)``.
+        Merge values that fewer cases have (Z 5.2 uses 30). Numbers merge with the smaller neighbour into bins, ordered
+        categories and answers of a well-known scale with the smaller neighbour into ``a | b``, until each has as many.
+        Other rare values become ``(other)``, which may be rare itself: no frequent value joins it.
     n : float, optional
         Sample size, if it is not the sum of the weights.
+    note : callable, optional
+        Is told in words what ``merge_rare`` did.
 
     Returns
     -------
@@ -84,17 +99,22 @@ def table_from(
 
     Notes
     -----
-    States keep their type: ``1``, ``"1"`` and ``True`` differ. Floats that are all whole are whole numbers, so that
-    missing cells, which make floats of a pandas column, change nothing. -1 is a number like others here; where it
-    stands for missing cells, use :meth:`Table.from_codes`.
+    Blanks around text do not count. States keep their type: ``1``, ``"1"`` and ``True`` differ. Floats that are all
+    whole are whole numbers, so that missing cells, which make floats of a pandas column, change nothing. -1 is a number
+    like others here; where it stands for missing cells, name it in ``missing``, or use :meth:`Table.from_codes`.
 
-    States are in the order of the categories, of which the unobserved ones are kept; else sorted, by type (truth
+    States are in the order of the categories, of which the unobserved ones are kept. Text that is not declared so but
+    all of one well-known scale (strongly disagree to strongly agree, never to always, poor to excellent, low to high
+    and some more; capitals do not count) is in the order of the scale. Otherwise states are sorted, by type (truth
     values, whole numbers, numbers, text) and then by value.
 
-    Without ``bins`` a continuous column is an error, and so is a number column with more than 100 values, or more than
-    20 and fewer than 5 cases a value. A column of at least 20 cases of which more than 90 % differ is taken for an
-    identifier, which is an error too. So is a column without any value; a row without any value is not, it just says
-    nothing. A column with one value only is a variable of one state, with a warning.
+    Without ``bins`` a continuous column is an error, and so is a number column with more than 50 values, or more than
+    20 and fewer than 15 cases a value, and text with more than 20 values that are all numbers with decimal commas. A
+    column of at least 20 cases of which more than 90 % differ is taken for an identifier, which is an error too. So is
+    a column without any value; a row without any value is not, it just says nothing.
+
+    A column with one value only is a variable of one state, with a warning. There is a warning too of columns, not cut
+    into bins, with more than 20 states, or more than 8 and fewer than 10 cases a state.
 
     Examples
     --------
@@ -105,29 +125,47 @@ def table_from(
     [[1, 1]]
     """
     _check_options(variables, bins, unseen, merge_rare)
+    if decimal not in (".", ","):
+        raise bad_parameter("decimal", "table_from", "'.' or ','", decimal)
     raw = _raw_columns(data)
     weights = data.weights if weights is None and isinstance(data, Frame) else weights
     by_name = weights if isinstance(weights, str) else None
     chosen = _chosen(raw, columns, drop, by_name, variables)
     n_rows = _same_length(raw, chosen)
-    w = read_weights(raw, weights, n_rows)
-    spellings = {missing} if isinstance(missing, str) else set(missing or ())
+    gone = Missing([missing] if isinstance(missing, str) else missing or ())
+    w = read_weights(raw, weights, n_rows, decimal=decimal)
     if variables is not None:
         given = {v.name: v for v in variables}
-        return code_columns(
-            raw, chosen, w, lambda name, column: match(given[name], column, w, missing=spellings, unseen=unseen), n=n
-        )
+
+        def find(name: str, column: Column) -> Coding:
+            holds_numbers = given[name].edges is not None or not all(isinstance(s, str) for s in given[name].states)
+            if decimal == "," and holds_numbers:
+                column = _read_commas(column, gone, every=False)
+            return match(given[name], column, w, missing=gone, unseen=unseen)
+
+        return code_columns(raw, chosen, w, find, n=n)
     general, cuts = _cuts(bins, chosen)
     measured = isinstance(data, np.ndarray) and data.dtype.kind == "f"
 
+    declared: set[str] = set()
+
     def code(name: str, column: Column) -> Coding:
         column = replace(column, measured=measured)
+        declared.update([name] if column.declared else [])
+        if decimal == ",":
+            column = _read_commas(column, gone, every=True)
         cut = cuts.get(name)
-        return learn(name, column, w, missing=spellings, bins=general, cut=cut, merge_rare=merge_rare)
+        return learn(name, column, w, missing=gone, bins=general, cut=cut, merge_rare=merge_rare, note=note)
 
     table = code_columns(raw, chosen, w, code, n=n)
     _warn_of_constants(table.variables)
+    _warn_of_many_states(table, declared)
     return table
+
+
+def _read_commas(column: Column, missing: Missing, *, every: bool) -> Column:
+    pointed = with_points(column, missing, every=every)
+    return column if pointed is column else replace(pointed, untyped=True)
 
 
 def code_columns(
@@ -280,15 +318,25 @@ def _chosen(
     if variables is not None:
         lost = [v.name for v in variables if v.name not in raw]
         if lost:
-            raise DataError(
-                f"The data lack {_listed(lost)}, which the variables name. "
-                "Add a column of missing values if it was not asked."
-            )
+            raise _lacking(lost, [name for name in raw if name not in {v.name for v in variables}])
         wanted = [v.name for v in variables if columns is None or v.name in wanted]
     chosen = [name for name in wanted if name not in out and name != weights]
     if not chosen:
         raise DataError("No column is left after columns=, drop= and weights=." if raw else "The data have no columns.")
     return chosen
+
+
+def _lacking(lost: Sequence[str], spare: Sequence[str]) -> DataError:
+    """Say which columns of a model the data lack, and which of the others may be meant."""
+    near = {name: match for name in lost if (match := _near(name, spare, 1))}
+    meant = "".join(f" Is '{found[0]}' meant to be '{name}'? Then rename it." for name, found in near.items())
+    advice = "Add a column of missing values if it was not asked."
+    return DataError(f"The data lack {_listed(lost)}, which the model has.{meant} {advice}")
+
+
+def _near(name: str, names: Sequence[str], most: int) -> list[str]:
+    near = difflib.get_close_matches(name, names, n=most, cutoff=0.5)
+    return near or [other for other in names if other.lower() == name.lower()][:most]
 
 
 def _names(given: Any) -> list[str]:
@@ -299,9 +347,7 @@ def _names(given: Any) -> list[str]:
 
 def no_column(name: str, names: Sequence[str], option: str) -> DataError:
     """Say that a column named in an option does not exist, and which may have been meant."""
-    near = difflib.get_close_matches(name, names, n=3, cutoff=0.5)
-    if not near:
-        near = [other for other in names if other.lower() == name.lower()]
+    near = _near(name, names, 3)
     meant = f"Did you mean {_listed(near, ' or ')}?" if near else f"There are {_listed(list(names))}."
     return DataError(f"There is no column '{name}', which {option} names. {meant}")
 
@@ -328,31 +374,85 @@ def _same_length(raw: Mapping[str, Any], chosen: Sequence[str]) -> int:
 # ---- weights -----------------------------------------------------------------------------------------------------
 
 
-def read_weights(raw: Mapping[str, Any], weights: Any, n_rows: int) -> FloatArray | None:
+def read_weights(raw: Mapping[str, Any], weights: Any, n_rows: int, *, decimal: str = ".") -> FloatArray | None:
     """Return the weight of each row, from an array or from the column of that name."""
     if weights is None:
         return None
     name = weights if isinstance(weights, str) else None
     column = column_from(weights if name is None else raw[name], "weights" if name is None else name)
+    empty = Missing(MISSING_TEXTS)
+    if decimal == ",":
+        column = with_points(column, empty, every=False)
     numbers = np.full(len(column.levels) + 1, np.nan)  # the last one serves empty cells
+    bad = np.zeros(len(column.levels), dtype=bool)
     for i, level in enumerate(column.levels):
-        number = numbers_of([level.strip()]) if column.untyped else level
+        if isinstance(level, str) and level in empty:
+            continue
+        number = number_in(level.strip()) if isinstance(level, str) and column.untyped else level
         if number is None or isinstance(number, (str, bool, np.bool_)):
-            what = "The weights" if name is None else f"The weights in column '{name}'"
-            raise DataError(f"{what} must be numbers. Got {level!r} in row {first_row(column, i, None)}.")
-        numbers[i] = float(number if not isinstance(number, np.ndarray) else number[0])
-    w = checked_weights(numbers[column.codes], n_rows)
+            bad[i] = True
+        else:
+            numbers[i] = float(number)
+    if bad.any():
+        raise _no_weight(column, bad, name)
+    w = numbers[column.codes]
+    refuse_missing_weights(w)
+    w = checked_weights(w, n_rows)
     if not w.any():
         raise DataError("All rows have weight zero.")
     return w
 
 
+def _no_weight(column: Column, bad: NDArray[np.bool_], name: str | None) -> DataError:
+    row, found = first_cell(column, bad, None)
+    level = column.levels[column.codes[row]]
+    what = "The weights" if name is None else f"The weights in column '{name}'"
+    many = f" and {found - 1:,} more" if found > 1 else ""
+    comma = isinstance(level, str) and DECIMAL_COMMA.fullmatch(level.strip())
+    return DataError(
+        f"{what} must be numbers. Got {level!r} in row {row}{many}.{' ' + DECIMAL_ADVICE if comma else ''}"
+    )
+
+
+def refuse_missing_weights(weights: NDArray[Any]) -> None:
+    """Refuse weights that are missing: nothing tells how much such a row counts."""
+    empty = np.isnan(weights)
+    if empty.any():
+        found = int(empty.sum())
+        many = f" (the first of {found:,})" if found > 1 else ""
+        raise DataError(
+            f"Row {int(np.argmax(empty))}: the weight is missing{many}. Give it a number; 0 leaves the row out."
+        )
+
+
+# ---- warnings ----------------------------------------------------------------------------------------------------
+
+
 def _warn_of_constants(variables: Sequence[Variable]) -> None:
     single = [v.name for v in variables if v.cardinality == 1]
     if single:
-        some = "Column" if len(single) == 1 else "Columns"
-        warnings.warn(
-            f"{some} {_listed(single)}: one value only, which tells nothing about the rows. Leave out with drop=.",
-            LatentreeWarning,
-            stacklevel=3,
-        )
+        some = f"Column {_listed(single)} has" if len(single) == 1 else f"Columns {_listed(single)} have"
+        _warn(f"{some} one value only, which tells nothing about the rows. L{leave_out(*single)[1:]}.")
+
+
+def _warn_of_many_states(table: Table, declared: Collection[str]) -> None:
+    """Warn of columns that are no questions with a few answers: they fill the classes with noise."""
+    for i, variable in enumerate(table.variables):
+        found = variable.cardinality
+        cases = float(table.weights[table.codes[:, i] >= 0].sum())
+        if variable.edges is None and (found > MANY_STATES or (found > FEW_STATES and cases < CASES * found)):
+            numbers = variable.name not in declared and _holds_numbers(variable)
+            cut = f"cut it with bins={{'{variable.name}': 3}}, " if numbers else ""
+            _warn(
+                f"Column '{variable.name}' has {found:,} different values in {cases:,.6g} cases, and each is a state "
+                f"of its own. If it is no question with so many answers, {cut}merge rare values with merge_rare=30, "
+                f"or {leave_out(variable.name)}."
+            )
+
+
+def _holds_numbers(variable: Variable) -> bool:
+    return all(isinstance(s, (int, float)) and not isinstance(s, bool) for s in variable.states)
+
+
+def _warn(text: str) -> None:
+    warnings.warn(text, LatentreeWarning, stacklevel=4)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from .compare import Comparison, compare_classes
 from .latent_class import class_label, describe, profiles, state_labels
+from .statistics import statistics
 from .text import Shown, render, to_text
 from .warn import Finding, findings
 
@@ -18,5 +19,6 @@ __all__ = [
     "profiles",
     "render",
     "state_labels",
+    "statistics",
     "to_text",
 ]

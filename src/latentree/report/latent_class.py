@@ -12,6 +12,7 @@ from ..errors import ModelError
 from ..estimation.fit import Fit
 from ..model import FloatArray, Model
 from ..score import aic, bic, entropy, relative_entropy
+from ..table import Table
 from ..variables import Variable
 from .warn import SAME_OPTIMUM, degrees_of_freedom, findings, starts_at_best
 
@@ -31,8 +32,9 @@ def describe(fit: Fit) -> dict[str, Any]:
     dict
         ``kind``
             ``"latent class"``.
-        ``n``, ``n_patterns``, ``n_variables``, ``n_classes``, ``missing``
-            Sample size (sum of the weights), distinct rows, variables, classes, and the share of missing cells.
+        ``n``, ``n_weighted``, ``n_patterns``, ``n_variables``, ``n_classes``, ``missing``
+            Sample size (sum of the weights), rows that have a weight other than a count, or None, distinct rows,
+            variables, classes, and the share of missing cells.
         ``log_likelihood``, ``n_parameters``, ``degrees_of_freedom``
             The latter is None where the full table has too many cells to count.
         ``aic``, ``bic``, ``higher_is_better``
@@ -69,6 +71,7 @@ def describe(fit: Fit) -> dict[str, Any]:
     return {
         "kind": "latent class",
         "n": float(table.n),
+        "n_weighted": _weighted(table),
         "n_patterns": table.n_patterns,
         "n_variables": table.n_variables,
         "n_classes": len(sizes),
@@ -125,6 +128,13 @@ def state_labels(variable: Variable) -> tuple[str, ...]:
         often = Counter(texts)
         texts = [t if often[t] == 1 else finer(s) for t, s in zip(texts, variable.states, strict=True)]
     return tuple(texts)
+
+
+def _weighted(table: Table) -> int | None:
+    """Rows whose weights are no counts. A count means repeating the row, and needs no word."""
+    counts = np.array_equal(table.weights, np.round(table.weights))
+    own_size = table.n != table.weights.sum()  # a sample size that was given is no sum of weights
+    return None if counts or own_size else int((table.inverse >= 0).sum())
 
 
 def _check_star(model: Model) -> None:

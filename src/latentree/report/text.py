@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -21,7 +22,10 @@ MOST_VARIABLES, MOST_STATES = 30, 12
 """How many variables, and states of each, are shown unless more are asked for."""
 
 NAME_WIDTH = 24
-"""Longer names of variables and states are cut."""
+"""Names of variables and states may be this long even if fewer classes fit beside them then."""
+
+LEAST_NAME = 9
+"""They are never cut further than this."""
 
 GAP = 2
 """Blanks between columns."""
@@ -95,7 +99,7 @@ def _latent_class(
     report: Report, width: int, max_variables: int | None, max_states: int | None
 ) -> Iterator[RenderableType]:
     yield Text(_title(report), style="bold")
-    yield _statistics(report)
+    yield _statistics(report, width)
     yield Text(_course(report))
     if report["warnings"]:
         yield _listed("Warnings", report["warnings"], "bold yellow")
@@ -107,12 +111,15 @@ def _latent_class(
 
 def _title(report: Report) -> str:
     rows = f"{_number(report['n'])} rows ({report['n_patterns']:,} distinct)"
+    if report.get("n_weighted") is not None:
+        weights = f"weights adding up to {_number(report['n'])}"
+        rows = f"{_count(report['n_weighted'], 'row')}, {weights} ({report['n_patterns']:,} distinct)"
     missing = f", {100 * report['missing']:.2g} % of the cells missing" if report["missing"] else ""
     kind = f"Latent class model: {_count(report['n_classes'], 'class', 'classes')}"
     return f"{kind}, {_count(report['n_variables'], 'variable')}, {rows}{missing}"
 
 
-def _statistics(report: Report) -> RenderableType:
+def _statistics(report: Report, width: int) -> RenderableType:
     free = report["degrees_of_freedom"]
     pairs = [
         ("Log-likelihood", _decimals(report["log_likelihood"], 3)),
@@ -122,11 +129,16 @@ def _statistics(report: Report) -> RenderableType:
         ("BIC (higher is better)", _decimals(report["bic"], 3)),
         ("Relative entropy", _decimals(report["relative_entropy"], 3)),
     ]
+    columns = [pairs[::2], pairs[1::2]]
+    needed = sum(max(len(pair[i]) for pair in own) + GAP for own in columns for i in (0, 1))
+    if needed > width:
+        columns = [[*pairs[::2], *pairs[1::2]]]  # below each other
     grid = Grid.grid(padding=(0, 2, 0, 0))
-    for justify in ("left", "right", "left", "right"):
-        grid.add_column(justify=justify, no_wrap=True)
-    for left, right in zip(pairs[::2], pairs[1::2], strict=True):
-        grid.add_row(left[0], Text(left[1], style="bold"), right[0], Text(right[1], style="bold"))
+    for _ in columns:
+        grid.add_column(no_wrap=needed <= width)
+        grid.add_column(justify="right", no_wrap=True)
+    for row in zip(*columns, strict=True):
+        grid.add_row(*(cell for label, value in row for cell in (label, Text(value, style="bold"))))
     return grid
 
 
@@ -152,8 +164,9 @@ def _profiles(
     report: Report, width: int, max_variables: int | None, max_states: int | None
 ) -> Iterator[RenderableType]:
     chosen = _most_telling(report["variables"], max_variables)
-    for part in _parts(report["classes"], chosen, width):
-        yield _profile_table(chosen, part, max_states)
+    room = _room(report["classes"], chosen, width)
+    for part in _parts(report["classes"], room, width):
+        yield _profile_table(chosen, part, max_states, room)
     left = len(report["variables"]) - len(chosen)
     if left:
         shown = f"The {len(chosen)} variables that tell most about the class are shown, {left:,} more are not"
@@ -168,25 +181,45 @@ def _most_telling(variables: Sequence[Report], most: int | None) -> list[Report]
     return [variables[i] for i in sorted(ranked[:most])]
 
 
-def _parts(classes: Sequence[Report], variables: Sequence[Report], width: int) -> Iterator[Sequence[Report]]:
+def _room(classes: Sequence[Report], variables: Sequence[Report], width: int) -> tuple[int, int]:
+    """Room for the names of variables and of states: what they need, or what the numbers leave of the width."""
+    names = max(len("variable"), *(cell_len(_plain(v["name"]).plain) for v in variables))
+    states = max(len("(99 more)"), *(cell_len(_plain(s).plain) for v in variables for s in v["labels"]))
+    number = _number_width(classes)
+    left = width - 2 * GAP - number * len(classes)
+    # Many classes are shown in parts, so that names keep some room, but at least one class stands beside them.
+    left = max(left, min(2 * NAME_WIDTH, width - 2 * GAP - number), 2 * LEAST_NAME)
+    half = left // 2
+    if names + states <= left:
+        return names, states
+    if names <= half:
+        return names, left - names
+    return (left - states, states) if states <= left - half else (half, left - half)
+
+
+def _number_width(classes: Sequence[Report]) -> int:
+    return max(len(own["label"]) for own in classes) + GAP
+
+
+def _parts(classes: Sequence[Report], room: tuple[int, int], width: int) -> Iterator[Sequence[Report]]:
     """As many classes side by side as the width has room for."""
-    names = max(cell_len(_name(v["name"]).plain) for v in variables)
-    states = max(cell_len(_name(s).plain) for v in variables for s in v["labels"])
-    room = width - max(names, len("variable")) - max(states, len("(99 more)")) - 2 * GAP
-    most = max(1, room // (max(len(own["label"]) for own in classes) + GAP))
+    most = max(1, (width - sum(room) - 2 * GAP) // _number_width(classes))
     for start in range(0, len(classes), most):
         yield classes[start : start + most]
 
 
-def _profile_table(variables: Sequence[Report], classes: Sequence[Report], max_states: int | None) -> RenderableType:
+def _profile_table(
+    variables: Sequence[Report], classes: Sequence[Report], max_states: int | None, room: tuple[int, int]
+) -> RenderableType:
     grid = _grid("variable", "state", *(own["label"] for own in classes), texts=2)
     grid.title = Text("P(state | class)", style="bold")
     grid.title_justify = "left"
-    for variable in variables:
-        name = _name(variable["name"])
-        labels = variable["labels"]
+    names = _shortened([v["name"] for v in variables], room[0])
+    for variable, shown in zip(variables, names, strict=True):
+        name, labels = shown, variable["labels"]
+        states = _shortened(labels, room[1])
         for i in _most_frequent(variable["marginal"], max_states):
-            grid.add_row(name, _name(labels[i]), *(_cell(own, variable["name"], labels[i]) for own in classes))
+            grid.add_row(name, states[i], *(_cell(own, variable["name"], labels[i]) for own in classes))
             name = Text("")
         if max_states is not None and len(labels) > max_states:
             grid.add_row("", f"({len(labels) - max_states:,} more)")
@@ -308,10 +341,24 @@ def _plain(text: str) -> Text:
     return Text("".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text))
 
 
-def _name(text: str) -> Text:
-    """Show a name, cut if it is long."""
-    shown = _plain(text).plain
-    return Text(shown if cell_len(shown) <= NAME_WIDTH else set_cell_size(shown, NAME_WIDTH - 3).rstrip() + "...")
+def _shortened(names: Sequence[str], room: int) -> list[Text]:
+    """Show names in the room there is: cut at the end, or in the middle where the beginnings are the same."""
+    shown = [_plain(name).plain for name in names]
+    cut = [_cut_end(name, room) for name in shown]
+    often = Counter(cut)
+    return [Text(c if often[c] == 1 else _cut_middle(s, room)) for s, c in zip(shown, cut, strict=True)]
+
+
+def _cut_end(text: str, room: int) -> str:
+    return text if cell_len(text) <= room else set_cell_size(text, room - 3).rstrip() + "..."
+
+
+def _cut_middle(text: str, room: int) -> str:
+    if cell_len(text) <= room:
+        return text
+    tail = (room - 3) // 2
+    ending = set_cell_size(text[::-1], tail)[::-1]
+    return set_cell_size(text, room - 3 - tail).rstrip() + "..." + ending.lstrip()
 
 
 def _count(n: int, one: str, many: str | None = None) -> str:

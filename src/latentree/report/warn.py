@@ -188,19 +188,29 @@ def _weights(fit: Fit) -> Iterator[Finding]:
 
 def _boundary(fit: Fit) -> Iterator[Finding]:
     model = fit.model
-    at, of = 0, 0
-    for node in model.tree.manifest:
-        table = model.table(int(node))
-        seen = table[:, table.max(axis=0) > BOUNDARY]  # states that no class has say nothing
-        if seen.shape[1] > 1:
-            at += int(((seen < BOUNDARY) | (seen > 1 - BOUNDARY)).sum())
-            of += seen.size
-    if at:
+    found: list[tuple[int, int, int]] = []
+    of = 0
+    for node in map(int, model.tree.manifest):
+        table = model.table(node)
+        seen = table.max(axis=0) > BOUNDARY  # states that no class has say nothing
+        if seen.sum() > 1:
+            at = ((table < BOUNDARY) | (table > 1 - BOUNDARY)) & seen
+            found += [(node, int(c), int(s)) for c, s in np.argwhere(at)]
+            of += int(seen.sum()) * len(table)
+    if found:
+        some = f"{len(found):,} of the {of:,} probabilities are 0 or 1"
+        if len(found) == 1:
+            some = f"One of the {of:,} probabilities is 0 or 1, {_probability(model, *found[0])}"
         yield Finding(
             "boundary",
-            f"{at:,} of the {of:,} probabilities are 0 or 1, so that some rows are impossible in some classes. That is "
-            "common in small classes; a prior above 1 keeps them inside.",
+            f"{some}, so that some rows are impossible in some classes. That is common in small classes; a prior above "
+            "1 keeps them inside.",
         )
+
+
+def _probability(model: Model, node: int, of_class: int, state: int) -> str:
+    value = f"{model.table(node)[of_class, state]:.0f}"
+    return f"P({model.tree.names[node]}: {model.states(node)[state]} | class{of_class}) = {value}"
 
 
 def _classes(numbers: Sequence[int] | np.ndarray[tuple[int, ...], np.dtype[np.intp]]) -> str:
