@@ -594,3 +594,37 @@ def test_compare_checks_its_arguments(arguments, match, frame):
 def test_best_takes_only_scores_there_are(frame):
     with pytest.raises(ParameterError, match="The 'score' parameter of best must be one of 'bic'"):
         compare(frame, [1]).best("aic")
+
+
+# ---- statistics --------------------------------------------------------------------------------------------------
+
+
+def test_statistics_of_a_fit():
+    """Figures printed by poLCA for the Stouffer-Toby data: two classes, G2 2.72 on 6 degrees of freedom."""
+    lca = LatentClass(2, random_state=0, tol=1e-9).fit(datasets.load_frame("values"))
+    assert lca.fit_statistics().g2 == pytest.approx(2.719922, abs=1e-5)
+    assert lca.bivariate_residuals().residuals.shape == (4, 4)
+    assert lca.average_posteriors().average.shape == (2, 2)
+    assert lca.scores("bice")["bice"].value == pytest.approx(lca.scores("bic")["bic"].value)
+    assert np.isfinite(lca.standard_errors().errors).any()
+    assert np.isfinite(lca.standard_errors("bootstrap", n_replicates=5).errors).any()
+    test = lca.bootstrap_lrt(n_replicates=19)
+    assert test.k == 2 and test.p_value == pytest.approx(0.05)
+    told = lca.report(statistics=True)["statistics"]
+    assert told["absolute"]["degrees_of_freedom"] == 6 and told["identified"]
+    shown = lca.summary(statistics=True)
+    assert "G2 2.72, X2 2.72, 6 degrees of freedom" in shown
+    assert "Largest bivariate residuals" in shown and "Effective dimension 9." in shown
+    assert "G2" not in lca.summary()
+
+
+def test_statistics_that_are_not_defined_say_why(frame):
+    lca = LatentClass(2, random_state=0).fit(frame)  # cells are missing
+    assert lca.fit_statistics().g2 is None
+    assert "G2 and X2 are not defined" in lca.summary(statistics=True)
+
+
+def test_comparisons_mark_what_is_not_identified():
+    found = compare(datasets.load_frame("values"), [2, 3], scores=["bic", "bice"], random_state=0)
+    assert [row["identified"] for row in found.table] == [True, True, False]
+    assert "?3" in repr(found) and "? not identified" in repr(found)

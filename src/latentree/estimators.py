@@ -24,6 +24,7 @@ from sklearn.utils.validation import (
     validate_data,
 )
 
+from . import score as score_functions
 from .errors import DataError, LatentreeWarning, bad_parameter
 from .estimation import ITERATIONS, TOLERANCE, Fit, fit_classes
 from .formats.frame import refuse_missing_weights, table_from
@@ -31,6 +32,8 @@ from .infer import find_node, log_likelihood_rows, posterior, query, sample
 from .model import Model
 from .report import Comparison, Shown, class_label, compare_classes, describe, findings, profiles, to_text
 from .runner import Budget, Progress
+from .score import Assignment, BivariateResiduals, BootstrapLrt, FitStatistics, Score, StandardErrors
+from .score.uncertainty import Method as ErrorMethod
 from .table import Table, checked_weights
 from .variables import Variable
 
@@ -347,23 +350,67 @@ class LatentClass(TransformerMixin, DensityMixin, BaseEstimator):  # type: ignor
 
     # ---- telling ---------------------------------------------------------------------------------------------
 
-    def summary(self, *, width: int = 80, max_variables: int | None = 30, max_states: int | None = 12) -> str:
+    def summary(
+        self,
+        *,
+        statistics: bool = False,
+        width: int = 80,
+        max_variables: int | None = 30,
+        max_states: int | None = 12,
+    ) -> str:
         """Return sizes, profiles, fit statistics, warnings and notes as text.
 
         Parameters
         ----------
+        statistics : bool, default False
+            Also absolute fit, bivariate residuals, average posteriors and all quick scores.
         width : int, default 80
             Columns of text.
         max_variables, max_states : int or None
             Of more variables, those that tell most about the class are shown; of more states, the most frequent. None
             shows all.
         """
-        return Shown(to_text(self.report(), width=width, max_variables=max_variables, max_states=max_states))
+        told = self.report(statistics=statistics)
+        return Shown(to_text(told, width=width, max_variables=max_variables, max_states=max_states))
 
-    def report(self) -> dict[str, Any]:
+    def report(self, *, statistics: bool = False) -> dict[str, Any]:
         """Return all that :meth:`summary` shows as plain values; see :func:`latentree.report.describe`."""
         check_is_fitted(self)
-        return describe(self.fit_)
+        return describe(self.fit_, statistics=statistics)
+
+    def scores(self, names: str | Sequence[str] | None = None) -> dict[str, Score]:
+        """Score the fit by everything, or by what is named, higher being better; see :func:`latentree.score.scores`."""
+        check_is_fitted(self)
+        return score_functions.scores(self.fit_, names)
+
+    def fit_statistics(self) -> FitStatistics:
+        """Return G2, X2, degrees of freedom and p-values; see :func:`latentree.score.fit_statistics`."""
+        check_is_fitted(self)
+        return score_functions.fit_statistics(self.fit_)
+
+    def bivariate_residuals(self) -> BivariateResiduals:
+        """Return what the classes leave unexplained, pair by pair; see :func:`latentree.score.bivariate_residuals`."""
+        check_is_fitted(self)
+        return score_functions.bivariate_residuals(self.fit_)
+
+    def average_posteriors(self) -> Assignment:
+        """Return how surely rows belong to their classes; see :func:`latentree.score.average_posteriors`."""
+        check_is_fitted(self)
+        return score_functions.average_posteriors(self.fit_)
+
+    def standard_errors(self, method: ErrorMethod = "information", **options: Any) -> StandardErrors:
+        """Return standard errors and intervals of all probabilities; see :func:`latentree.score.standard_errors`."""
+        check_is_fitted(self)
+        if method == "bootstrap":
+            options.setdefault("rng", _generator(self.random_state)[0])
+        return score_functions.standard_errors(self.fit_, method=method, prior=self.prior, **options)
+
+    def bootstrap_lrt(self, n_replicates: int = 100, **options: Any) -> BootstrapLrt:
+        """Test the number of classes against one class fewer; see :func:`latentree.score.bootstrap_lrt`."""
+        check_is_fitted(self)
+        options.setdefault("threads", effective_n_jobs(self.n_jobs))
+        k, (rng, _) = len(self.class_sizes_), _generator(self.random_state)
+        return score_functions.bootstrap_lrt(self.fit_.table, k, rng=rng, n_replicates=n_replicates, **options)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the model to a file that :func:`latentree.load` reads; see :mod:`latentree.formats.json`."""

@@ -14,18 +14,21 @@ from ..model import FloatArray, Model
 from ..score import aic, bic, entropy, relative_entropy
 from ..table import Table
 from ..variables import Variable
+from .statistics import statistics as statistics_of
 from .warn import SAME_OPTIMUM, degrees_of_freedom, findings, starts_at_best
 
 __all__ = ["class_label", "describe", "profiles", "state_labels"]
 
 
-def describe(fit: Fit) -> dict[str, Any]:
+def describe(fit: Fit, *, statistics: bool = False) -> dict[str, Any]:
     """Everything worth telling about a fitted latent class model, as plain values that JSON can hold.
 
     Parameters
     ----------
     fit : Fit
         A fit of a star-shaped tree with a latent root.
+    statistics : bool, default False
+        Also what :func:`latentree.report.statistics` collects, under ``statistics``.
 
     Returns
     -------
@@ -99,6 +102,7 @@ def describe(fit: Fit) -> dict[str, Any]:
         "variables": [_variable(v, model.table(v.name), sizes) for v in model.variables],
         "warnings": [f.text for f in found if f.loud],
         "notes": [f.text for f in found if not f.loud],
+        **({"statistics": statistics_of(fit)} if statistics else {}),
     }
 
 

@@ -105,6 +105,8 @@ def _latent_class(
         yield _listed("Warnings", report["warnings"], "bold yellow")
     yield _sizes(report["classes"])
     yield from _profiles(report, width, max_variables, max_states)
+    if "statistics" in report:
+        yield from _further(report["statistics"], report["classes"])
     if report["notes"]:
         yield _listed("Notes", report["notes"], "bold")
 
@@ -140,6 +142,46 @@ def _statistics(report: Report, width: int) -> RenderableType:
     for row in zip(*columns, strict=True):
         grid.add_row(*(cell for label, value in row for cell in (label, Text(value, style="bold"))))
     return grid
+
+
+def _further(found: Report, classes: Sequence[Report]) -> Iterator[RenderableType]:
+    """Absolute fit, residuals, certainty and scores."""
+    yield Text(_absolute(found["absolute"]))
+    if "residuals" in found["residuals"]:
+        yield Text(_largest_residuals(found["residuals"]))
+    if "average" in found["assignment"]:
+        yield Text("Mean posterior of the rows assigned to each class", style="bold")
+        grid = _grid("assigned to", *(own["label"] for own in classes))
+        for own, row in zip(classes, found["assignment"]["average"], strict=True):
+            grid.add_row(_plain(own["label"]), *("-" if p is None else f"{p:.3f}" for p in row))
+        yield grid
+    known = {name: s["value"] for name, s in found["scores"].items() if s["value"] is not None}
+    yield Text("Scores (higher is better): " + ", ".join(f"{name} {_decimals(v, 2)}" for name, v in known.items()) + ".")
+    loose = "" if found["identified"] else ": the structure is not identified"
+    yield Text(f"Effective dimension {found['effective_dimension']:,}{loose}.")
+
+
+def _absolute(found: Report) -> str:
+    if found["g2"] is None:
+        return f"G2 and X2 are not defined: {found['reason']}"
+    parts = [f"G2 {found['g2']:.2f}", f"X2 {found['x2']:.2f}", f"{found['degrees_of_freedom']:,} degrees of freedom"]
+    if found["p_g2"] is not None:
+        parts.append(f"p {found['p_g2']:.3f} and {found['p_x2']:.3f}")
+    more = f" {found['note']}" if found["note"] else ""
+    return ", ".join(parts) + f".{more}"
+
+
+def _largest_residuals(found: Report, most: int = 3) -> str:
+    names = found["names"]
+    pairs = [
+        (value, names[i], names[j])
+        for i, row in enumerate(found["residuals"])
+        for j, value in enumerate(row)
+        if i < j and value is not None
+    ]
+    largest = sorted(pairs, key=lambda p: -p[0])[:most]
+    told = ", ".join(f"{a} and {b} {value:.2f}" for value, a, b in largest)
+    return f"Largest bivariate residuals (X2/df; above 3.84 the classes leave something unexplained): {told}."
 
 
 def _course(report: Report) -> str:
