@@ -20,6 +20,7 @@ __all__ = ["application"]
 
 COMMANDS = {
     "fit": "fit",
+    "compare": "compare",
     "show": "show",
     "score": "score",
     "assign": "assign",

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from .app import INTERRUPTED
 from .command import command as command_, option, session, warn
-from .options import data_argument, learning_options
+from .options import data_argument, fitting_options, learning_options
 from .output import emit, note, print_report
 from .types import CLASSES
 
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from ..table import Table
     from .data import Source
 
-__all__ = ["command"]
+__all__ = ["command", "fitted"]
 
 EXAMPLES = """
 latentree fit carcinoma --classes 1-4
@@ -30,9 +31,9 @@ latentree fit counts.csv --weights n --classes 2-5 --score aic --starts 200 --se
 latentree fit big.csv --classes 2-20 --time-limit 60 --json > fit.json
 """
 
-SCORES = ("bic", "aic")
-"""What models can be chosen by."""
-MODELS, FITTING, OUTPUT = "Which models", "How they are fitted", "Output"
+SCORES = ("bic", "aic", "aic3", "bice", "sabic", "caic", "awe", "draper", "icl", "icl_bic", "cs", "cse")
+"""What models can be chosen by, of the scores that cost no more than a fit."""
+MODELS, OUTPUT = "Which models", "Output"
 
 
 @command_("fit", examples=EXAMPLES)
@@ -49,63 +50,14 @@ MODELS, FITTING, OUTPUT = "Which models", "How they are fitted", "Output"
 )
 @option(
     "--score",
-    type=click.Choice(["bic", "aic"]),
+    type=click.Choice(SCORES),
     default="bic",
     show_default=True,
+    metavar="NAME",
     section=MODELS,
-    help="What decides between them.",
+    help=f"What decides between them: {', '.join(SCORES[:-1])} or {SCORES[-1]}.",
 )
-@option(
-    "--prior",
-    type=click.FloatRange(min=1),
-    section=FITTING,
-    metavar="NUMBER",
-    help="Dirichlet parameter of every distribution: 1 is flat, more keeps probabilities away from 0 and 1. "
-    "Default: maximum likelihood.",
-)
-@option(
-    "--starts",
-    type=click.IntRange(min=1),
-    default=64,
-    show_default=True,
-    section=FITTING,
-    metavar="N",
-    help="Random starts for each model; the best of them are run to the end.",
-)
-@option(
-    "--tol",
-    type=click.FloatRange(min=0),
-    default=1e-6,
-    show_default=True,
-    section=FITTING,
-    metavar="GAIN",
-    help="A run ends when a step gains less log-likelihood than this.",
-)
-@option(
-    "--seed",
-    type=click.IntRange(min=0),
-    default=0,
-    show_default=True,
-    section=FITTING,
-    metavar="N",
-    help="Where the random starts come from: the same seed gives the same models.",
-)
-@option(
-    "--threads",
-    type=click.IntRange(min=1),
-    default=1,
-    show_default=True,
-    section=FITTING,
-    metavar="N",
-    help="Threads; they do not change the result.",
-)
-@option(
-    "--time-limit",
-    type=click.FloatRange(min=0),
-    metavar="SECONDS",
-    section=FITTING,
-    help="Stop after this time, for all models together, with the best so far.",
-)
+@fitting_options
 @learning_options
 @option("--out", type=click.Path(), metavar="FILE", section=OUTPUT, help="Write the best model to this file (JSON).")
 @option(
@@ -117,7 +69,15 @@ MODELS, FITTING, OUTPUT = "Which models", "How they are fitted", "Output"
     "CSV, TSV if it ends in .tsv, gzipped if in .gz.",
 )
 @option("--all", "everything", is_flag=True, section=OUTPUT, help="Show all variables and states, however many.")
-def command(data: str, out: str | None, assign: str | None, everything: bool, as_json: bool, **options: Any) -> int:
+@option(
+    "--statistics",
+    is_flag=True,
+    section=OUTPUT,
+    help="Also G2 and X2, bivariate residuals, how surely rows belong to their classes, and more scores.",
+)
+def command(
+    data: str, out: str | None, assign: str | None, everything: bool, statistics: bool, as_json: bool, **options: Any
+) -> int:
     """Latent class analysis: find groups of rows that answer alike.
 
     DATA is a file, '-' for standard input, or a data set of latentree by name. Every column is a categorical variable,
@@ -137,33 +97,36 @@ def command(data: str, out: str | None, assign: str | None, everything: bool, as
     check_outputs({"--out": out, "--assign": assign}, [data])
     source = open_source(data, **options)
     table = table_to_learn_from(source, **options)
-    comparison = _fitted(table, options)
+    score = options["score"]
+    several = len(options["classes"]) > 1
+    comparison = fitted(table, options, (score, *(name for name in ("bic", "aic") if name != score)), baseline=several)
     best = _best(comparison, options["classes"])
     _write(best, source, options, out, assign)
     if as_json:
-        emit(_document(best, comparison, source, started))
+        emit(_document(best, comparison, source, started, statistics))
     else:
-        _show(best, comparison, options["classes"], everything)
+        _show(best, comparison, options["classes"], everything, statistics)
     if comparison.interrupted:
         left = f" Not fitted: {', '.join(map(str, comparison.skipped))} classes." if comparison.skipped else ""
         note(f"Interrupted: this is the best so far.{left}")
     return INTERRUPTED if comparison.interrupted else 0
 
 
-def _fitted(table: Table, options: dict[str, Any]) -> Comparison:
+def fitted(table: Table, options: dict[str, Any], scores: Sequence[str], *, baseline: bool) -> Comparison:
+    """Fit the numbers of classes asked for, showing how far it is."""
     from ..report import compare_classes
     from ..runner import Budget
     from .progress import meter
 
-    asked, score = options["classes"], options["score"]
-    with meter(len({1, *asked}) if len(asked) > 1 else 1) as shown:
+    asked = options["classes"]
+    with meter(len({1, *asked} if baseline else asked)) as shown:
         return compare_classes(
             table,
             asked,
             rng=options["seed"],
-            scores=(score, *(name for name in SCORES if name != score)),
+            scores=scores,
             budget=Budget(seconds=options["time_limit"]),
-            baseline=len(asked) > 1,
+            baseline=baseline,
             watch=shown.watch,
             n_starts=options["starts"],
             tol=options["tol"],
@@ -185,19 +148,19 @@ def _best(comparison: Comparison, asked: tuple[int, ...]) -> Fit:
 # ---- what comes out ------------------------------------------------------------------------------------------------
 
 
-def _show(best: Fit, comparison: Comparison, asked: tuple[int, ...], everything: bool) -> None:
+def _show(best: Fit, comparison: Comparison, asked: tuple[int, ...], everything: bool, statistics: bool) -> None:
     from ..report import describe
 
     if len(asked) > 1:
         print_report(comparison.to_dict())
         click.echo()
-    print_report(describe(best), everything=everything)
+    print_report(describe(best, statistics=statistics), everything=everything)
 
 
-def _document(best: Fit, comparison: Comparison, source: Source, started: float) -> dict[str, Any]:
+def _document(best: Fit, comparison: Comparison, source: Source, started: float, statistics: bool) -> dict[str, Any]:
     from ..report import describe
 
-    report = describe(best)
+    report = describe(best, statistics=statistics)
     return {
         "command": "fit",
         "data": source.name,

@@ -12,13 +12,21 @@ from click.shell_completion import CompletionItem
 from .command import option
 from .types import BINS, DELIMITER
 
-__all__ = ["data_argument", "learning_options", "matching_options", "model_argument", "rows_out_option"]
+__all__ = [
+    "data_argument",
+    "fitting_options",
+    "learning_options",
+    "matching_options",
+    "model_argument",
+    "rows_out_option",
+]
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 Decorator = Callable[[Function], Function]
 
 READING = "How the file is read"
 LEARNING = "Which data are used"
+FITTING = "How they are fitted"
 
 
 def _complete_data(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
@@ -133,6 +141,60 @@ _LEARNING: tuple[Any, ...] = (
     ),
 )
 
+_FITTING: tuple[Any, ...] = (
+    option(
+        "--prior",
+        type=click.FloatRange(min=1),
+        section=FITTING,
+        metavar="NUMBER",
+        help="Dirichlet parameter of every distribution: 1 is flat, more keeps probabilities away from 0 and 1. "
+        "Default: maximum likelihood.",
+    ),
+    option(
+        "--starts",
+        type=click.IntRange(min=1),
+        default=64,
+        show_default=True,
+        section=FITTING,
+        metavar="N",
+        help="Random starts for each model; the best of them are run to the end.",
+    ),
+    option(
+        "--tol",
+        type=click.FloatRange(min=0),
+        default=1e-6,
+        show_default=True,
+        section=FITTING,
+        metavar="GAIN",
+        help="A run ends when a step gains less log-likelihood than this.",
+    ),
+    option(
+        "--seed",
+        type=click.IntRange(min=0),
+        default=0,
+        show_default=True,
+        section=FITTING,
+        metavar="N",
+        help="Where the random starts come from: the same seed gives the same models.",
+    ),
+    option(
+        "--threads",
+        type=click.IntRange(min=1),
+        default=1,
+        show_default=True,
+        section=FITTING,
+        metavar="N",
+        help="Threads; they do not change the result.",
+    ),
+    option(
+        "--time-limit",
+        type=click.FloatRange(min=0),
+        metavar="SECONDS",
+        section=FITTING,
+        help="Stop after this time, for all models together, with the best so far.",
+    ),
+)
+
 _MATCHING: tuple[Any, ...] = (
     _WEIGHTS,
     option(
@@ -158,3 +220,8 @@ def learning_options(function: Function) -> Function:
 def matching_options(function: Function) -> Function:
     """Add the options by which data are read for a model that exists; see :func:`.data.table_for`."""
     return _all((*_MATCHING, *_FILE), function)
+
+
+def fitting_options(function: Function) -> Function:
+    """Add the options of how latent class models are fitted; see :func:`.fit.fitted`."""
+    return _all(_FITTING, function)

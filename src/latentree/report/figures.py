@@ -1,4 +1,7 @@
-"""Pictures of fits. Every function takes an Axes, or makes one, and returns it. Needs ``pip install latentree[plot]``."""
+"""Pictures of fits. Every function takes an Axes, or makes one, and returns it.
+
+They need matplotlib: ``pip install latentree[plot]``.
+"""
 
 from __future__ import annotations
 

@@ -156,7 +156,8 @@ def _further(found: Report, classes: Sequence[Report]) -> Iterator[RenderableTyp
             grid.add_row(_plain(own["label"]), *("-" if p is None else f"{p:.3f}" for p in row))
         yield grid
     known = {name: s["value"] for name, s in found["scores"].items() if s["value"] is not None}
-    yield Text("Scores (higher is better): " + ", ".join(f"{name} {_decimals(v, 2)}" for name, v in known.items()) + ".")
+    told = ", ".join(f"{name} {_decimals(value, 2)}" for name, value in known.items())
+    yield Text(f"Scores (higher is better): {told}.")
     loose = "" if found["identified"] else ": the structure is not identified"
     yield Text(f"Effective dimension {found['effective_dimension']:,}{loose}.")
 

@@ -1,0 +1,137 @@
+"""``latentree compare``: how many classes there are, by any score and by test."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from .app import INTERRUPTED
+from .command import command as command_, option, session
+from .fit import MODELS
+from .options import data_argument, fitting_options, learning_options
+from .output import emit, note, print_report
+from .types import CLASSES
+
+if TYPE_CHECKING:
+    from ..report import Comparison
+    from ..score import BootstrapLrt
+    from ..table import Table
+
+__all__ = ["command"]
+
+EXAMPLES = """
+latentree compare carcinoma --classes 1-5
+latentree compare survey.csv --drop id --classes 1-8 --scores bic,bice,icl,cs
+latentree compare survey.csv --drop id --classes 1-4 --bootstrap 200
+"""
+
+
+@command_("compare", examples=EXAMPLES)
+@data_argument
+@option(
+    "--classes",
+    type=CLASSES,
+    default="1-6",
+    show_default=True,
+    metavar="NUMBERS",
+    section=MODELS,
+    help="Numbers of classes, such as 1-6 or 2,4,8; 1 is always among them.",
+)
+@option(
+    "--scores",
+    default="bic,aic",
+    show_default=True,
+    metavar="NAME,...",
+    section=MODELS,
+    help="What to compare by, the first deciding: aic, aic3, bic, bice, sabic, caic, awe, draper, laplace, mled, cs, "
+    "cse, icl, variational and others.",
+)
+@option(
+    "--bootstrap",
+    type=click.IntRange(min=1),
+    metavar="N",
+    section=MODELS,
+    help="Also test each number of classes against one class fewer by the likelihood ratio, with N data sets drawn "
+    "from the smaller model.",
+)
+@fitting_options
+@learning_options
+def command(data: str, bootstrap: int | None, as_json: bool, **options: Any) -> int:
+    """Compare latent class models with different numbers of classes.
+
+    Every score is on the scale of the log-likelihood and higher is better. A fit marked ! did not converge; one marked
+    ? has a structure whose parameters the data cannot tell apart. The bootstrap likelihood-ratio test asks whether one
+    class more fits better than chance: small p-values speak for it.
+    """
+    from .data import open_source, table_to_learn_from
+    from .fit import fitted
+
+    started = time.perf_counter()
+    scores = tuple(name.strip() for name in options.pop("scores").split(",") if name.strip())
+    source = open_source(data, **options)
+    table = table_to_learn_from(source, **options)
+    comparison = fitted(table, options, scores, baseline=True)
+    tests = [] if bootstrap is None or comparison.interrupted else _tests(table, comparison, bootstrap, options)
+    if as_json:
+        emit(_document(comparison, tests, source.name, time.perf_counter() - started, options["seed"]))
+    else:
+        print_report(comparison.to_dict())
+        if tests:
+            click.echo()
+            _show_tests(tests)
+    if comparison.interrupted:
+        note("Interrupted: these are the fits so far.")
+    return INTERRUPTED if comparison.interrupted else 0
+
+
+def _show_tests(tests: list[BootstrapLrt]) -> None:
+    from .tables import grid
+
+    rows = [
+        [f"{t.k - 1} against {t.k}", f"{t.statistic:.2f}", f"{t.p_value:.3f}", f"{t.n_replicates:,}"] for t in tests
+    ]
+    click.echo("Bootstrap likelihood-ratio tests; a small p speaks for the larger number of classes")
+    grid(["classes", "statistic", "p", "replicates"], rows, right=["statistic", "p", "replicates"])
+
+
+def _tests(table: Table, comparison: Comparison, n_replicates: int, options: dict[str, Any]) -> list[BootstrapLrt]:
+    import numpy as np
+
+    from ..score import bootstrap_lrt
+
+    return [
+        bootstrap_lrt(
+            table,
+            row["n_classes"],
+            n_replicates=n_replicates,
+            rng=np.random.default_rng(options["seed"]),
+            threads=options["threads"],
+        )
+        for row in comparison.table
+        if row["n_classes"] > 1
+    ]
+
+
+def _document(
+    comparison: Comparison, tests: list[BootstrapLrt], data: str, seconds: float, seed: int
+) -> dict[str, Any]:
+    from ..score import aic, bic
+
+    best = comparison.best()
+    return {
+        "command": "compare",
+        "data": data,
+        "n": best.table.n,
+        "n_classes": comparison.best_n_classes(),
+        "log_likelihood": best.log_likelihood,
+        "n_parameters": best.n_parameters,
+        "aic": aic(best),
+        "bic": bic(best),
+        "seconds": seconds,
+        "seed": seed,
+        **comparison.to_dict(),
+        "bootstrap": [test.to_dict() for test in tests],
+        "warnings": session().warnings,
+    }

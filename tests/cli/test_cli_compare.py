@@ -1,0 +1,44 @@
+"""``latentree compare`` and the statistics of ``latentree fit``."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from latentree.cli.fit import SCORES
+from latentree.score import SCORES as KNOWN
+
+
+def test_scores_side_by_side(run):
+    done = run("compare", "values", "--classes", "2,3", "--scores", "bic,bice,icl")
+    assert "?3" in done.stdout and "? not identified" in done.stdout and "bice: 2 classes" in done.stdout
+    report = json.loads(run("compare", "values", "--classes", "2,3", "--scores", "bice,bic", "--json").stdout)
+    assert report["n_classes"] == 2 and [row["n_classes"] for row in report["fits"]] == [1, 2, 3]
+    assert report["fits"][2]["bice"] > report["fits"][2]["bic"]  # 13 dimensions, 14 parameters
+    for key in ("log_likelihood", "n_parameters", "n", "bic", "aic", "seconds", "seed"):
+        assert key in report
+
+
+def test_bootstrap_tests(run):
+    done = run("compare", "carcinoma", "--classes", "2", "--bootstrap", "9")
+    assert "1 against 2     414.42  0.100           9" in done.stdout
+    report = json.loads(run("compare", "carcinoma", "--classes", "2", "--bootstrap", "9", "--json").stdout)
+    assert report["bootstrap"][0]["p_value"] == pytest.approx(0.1)
+
+
+def test_unknown_scores_are_refused(run):
+    assert "--scores must be among 'aic'" in run("compare", "values", "--scores", "luck", code=1).stderr
+
+
+def test_statistics_of_a_fit(run):
+    assert "G2 2.72, X2 2.72, 6 degrees of freedom" in run("fit", "values", "--classes", "2", "--statistics").stdout
+    report = json.loads(run("fit", "values", "--classes", "2", "--statistics", "--json").stdout)
+    assert report["statistics"]["absolute"]["degrees_of_freedom"] == 6
+    assert "statistics" not in json.loads(run("fit", "values", "--classes", "2", "--json").stdout)
+
+
+def test_every_score_to_choose_by_exists(run):
+    assert set(SCORES) <= set(KNOWN)
+    report = json.loads(run("fit", "values", "--classes", "1-3", "--score", "bice", "--json").stdout)
+    assert report["n_classes"] == 2 and report["score"] == "bice"
