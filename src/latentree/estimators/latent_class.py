@@ -1,50 +1,50 @@
-"""Estimators for scikit-learn. They read data, call what does the work, and keep what it returns."""
+"""``LatentClass``: reads data, calls what does the work, and keeps what it returns."""
 
 from __future__ import annotations
 
 import os
-import sys
 import warnings
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from itertools import product
-from math import inf, log
-from numbers import Number
+from math import log
 from typing import Any, Self
 
-import narwhals as nw
 import numpy as np
 from joblib import effective_n_jobs
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, DensityMixin, TransformerMixin
-from sklearn.utils import check_array, check_random_state
 from sklearn.utils.validation import (
     _check_feature_names_in,
     check_is_fitted,
-    validate_data,
 )
 
-from . import score as score_functions
-from .errors import DataError, LatentreeWarning, bad_parameter
-from .estimation import ITERATIONS, TOLERANCE, Fit, fit_classes
-from .formats.frame import refuse_missing_weights, table_from
-from .infer import find_node, log_likelihood_rows, posterior, query, sample
-from .model import Model
-from .report import Comparison, Shown, class_label, compare_classes, describe, findings, profiles, to_text
-from .runner import Budget, Progress
-from .score import Assignment, BivariateResiduals, BootstrapLrt, FitStatistics, Score, StandardErrors
-from .score.uncertainty import Method as ErrorMethod
-from .table import Table, checked_weights
-from .variables import Variable
+from .. import score as score_functions
+from ..errors import LatentreeWarning, bad_parameter
+from ..estimation import ITERATIONS, TOLERANCE, Fit, fit_classes
+from ..formats.frame import table_from
+from ..infer import find_node, log_likelihood_rows, posterior, query, sample
+from ..report import Shown, class_label, describe, findings, profiles, to_text
+from ..runner import Budget
+from ..score import Assignment, BivariateResiduals, BootstrapLrt, FitStatistics, Score, StandardErrors
+from ..score.uncertainty import Method as ErrorMethod
+from ..table import Table
+from .inputs import (
+    Bins,
+    FloatArray,
+    Form,
+    RandomState,
+    check_parameters,
+    columns_of,
+    fit_options,
+    generator,
+    is_whole,
+    softened,
+    validated,
+    weights_of,
+)
 
-__all__ = ["ClassComparison", "LatentClass", "compare"]
-
-FloatArray = NDArray[np.float64]
-RandomState = int | np.random.RandomState | np.random.Generator | None
-Bins = int | Mapping[str, int | Sequence[float]] | None
-
-SOFTENING = 1e-9
-"""Share of the uniform distribution that tells rows apart which the model itself calls impossible."""
+__all__ = ["LatentClass"]
 
 
 class LatentClass(TransformerMixin, DensityMixin, BaseEstimator):  # type: ignore[misc]
@@ -179,10 +179,12 @@ class LatentClass(TransformerMixin, DensityMixin, BaseEstimator):  # type: ignor
         -------
         self
         """
-        _check_parameters(self)
+        check_parameters(self)
         table = self._training_table(X, sample_weight)
-        rng, seed = _generator(self.random_state)
-        fit = fit_classes(table, int(self.n_classes), rng=rng, budget=Budget(seconds=self.time_limit), **_options(self))
+        rng, seed = generator(self.random_state)
+        fit = fit_classes(
+            table, int(self.n_classes), rng=rng, budget=Budget(seconds=self.time_limit), **fit_options(self)
+        )
         self._keep(replace(fit, seed=seed))
         for text in self.warnings_:
             warnings.warn(text, LatentreeWarning, stacklevel=2)
@@ -193,10 +195,10 @@ class LatentClass(TransformerMixin, DensityMixin, BaseEstimator):  # type: ignor
         return self.fit(X, y, sample_weight=sample_weight).predict(X)
 
     def _training_table(self, X: Any, sample_weight: Any) -> Table:
-        data = _validated(self, X, reset=True)
-        weights = _weights(sample_weight, data.shape[0])
+        data = validated(self, X, reset=True)
+        weights = weights_of(sample_weight, data.shape[0])
         table = table_from(data, weights=weights, bins=self.bins)
-        self._form = _Form.of(data)
+        self._form = Form.of(data)
         return table
 
     def _keep(self, fit: Fit) -> None:
@@ -241,7 +243,7 @@ class LatentClass(TransformerMixin, DensityMixin, BaseEstimator):  # type: ignor
                 LatentreeWarning,
                 stacklevel=2,
             )
-            p[lost] = posterior(_softened(self.model_), table, self._latent)[self._latent][lost]
+            p[lost] = posterior(softened(self.model_), table, self._latent)[self._latent][lost]
         return p
 
     def query(self, ask: str | Sequence[str] = "class", given: Mapping[str, Any] | None = None) -> dict[Any, float]:
@@ -309,7 +311,7 @@ class LatentClass(TransformerMixin, DensityMixin, BaseEstimator):  # type: ignor
     def _total(self, X: Any, sample_weight: Any) -> tuple[float, float]:
         """Return the log-likelihood of data and their size."""
         rows = self.score_samples(X)
-        weights = _weights(sample_weight, len(rows))
+        weights = weights_of(sample_weight, len(rows))
         if weights is None:
             return float(rows.sum()), float(len(rows))
         counted = weights > 0  # an impossible row of weight zero does not count
@@ -341,9 +343,9 @@ class LatentClass(TransformerMixin, DensityMixin, BaseEstimator):  # type: ignor
         [['no', 2, 2], ['yes', 1, 1]]
         """
         check_is_fitted(self)
-        if not _is_whole(n_samples, 1):
+        if not is_whole(n_samples, 1):
             raise bad_parameter("n_samples", "sample", "a whole number of at least 1", n_samples)
-        rng, _ = _generator(self.random_state if random_state is None else random_state)
+        rng, _ = generator(self.random_state if random_state is None else random_state)
         codes = sample(self.model_, int(n_samples), rng, latent=True)
         rows = self._form.rows(codes[:, :-1], self.model_.variables)
         return (rows, codes[:, -1].astype(np.int64)) if return_classes else rows
@@ -402,19 +404,19 @@ class LatentClass(TransformerMixin, DensityMixin, BaseEstimator):  # type: ignor
         """Return standard errors and intervals of all probabilities; see :func:`latentree.score.standard_errors`."""
         check_is_fitted(self)
         if method == "bootstrap":
-            options.setdefault("rng", _generator(self.random_state)[0])
+            options.setdefault("rng", generator(self.random_state)[0])
         return score_functions.standard_errors(self.fit_, method=method, prior=self.prior, **options)
 
     def bootstrap_lrt(self, n_replicates: int = 100, **options: Any) -> BootstrapLrt:
         """Test the number of classes against one class fewer; see :func:`latentree.score.bootstrap_lrt`."""
         check_is_fitted(self)
         options.setdefault("threads", effective_n_jobs(self.n_jobs))
-        k, (rng, _) = len(self.class_sizes_), _generator(self.random_state)
+        k, (rng, _) = len(self.class_sizes_), generator(self.random_state)
         return score_functions.bootstrap_lrt(self.fit_.table, k, rng=rng, n_replicates=n_replicates, **options)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the model to a file that :func:`latentree.load` reads; see :mod:`latentree.formats.json`."""
-        from .formats.json import save
+        from ..formats.json import save
 
         check_is_fitted(self)
         told = {name: self.report()[name] for name in ("kind", "n", "log_likelihood", "n_parameters", "seed", "reason")}
@@ -441,300 +443,10 @@ class LatentClass(TransformerMixin, DensityMixin, BaseEstimator):  # type: ignor
 
     def _table(self, X: Any) -> Table:
         check_is_fitted(self)
-        columns = _columns(_validated(self, X, reset=False))
+        columns = columns_of(validated(self, X, reset=False))
         # By position: scikit-learn has compared the names, and lets arrays and frames stand for each other.
         named = dict(zip((v.name for v in self.model_.variables), columns, strict=True))
         return table_from(named, variables=self.model_.variables, unseen=self.unseen)
 
 
 # ---- several numbers of classes ------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class ClassComparison(Comparison):
-    """What :func:`compare` returns: a :class:`~latentree.report.Comparison` that also holds the estimators."""
-
-    estimators: tuple[LatentClass, ...] = ()
-
-    def best_estimator(self, score: str | None = None) -> LatentClass:
-        """Return the fitted estimator with the highest score, by default the first of ``scores``."""
-        return self.estimators[self._at(score)]
-
-
-def compare(
-    X: Any,
-    n_classes: Iterable[int] = range(1, 7),
-    scores: str | Sequence[str] = ("bic",),
-    *,
-    sample_weight: Any = None,
-    n_init: int = 64,
-    prior: float | Mapping[str, ArrayLike] | None = None,
-    bins: Bins = None,
-    unseen: str = "error",
-    tol: float = TOLERANCE,
-    max_iter: int = ITERATIONS,
-    random_state: RandomState = None,
-    n_jobs: int | None = None,
-    time_limit: float | None = None,
-    verbose: int = 0,
-) -> ClassComparison:
-    """Fit latent class models with several numbers of classes.
-
-    Parameters
-    ----------
-    X : data frame or array [rows, columns]
-        The data, as for :class:`LatentClass`.
-    n_classes : iterable of int
-        How many classes; 1, where the variables are independent, is always among them.
-    scores : str or sequence of str
-        Scores of :mod:`latentree.score` to compare by, higher being better; the first decides unless another is named.
-    sample_weight : array of float [rows], optional
-        What each row counts for.
-    time_limit : float, optional
-        Seconds for all fits together; fits it leaves no time for are skipped, with a warning.
-    n_init, prior, bins, unseen, tol, max_iter, random_state, n_jobs, verbose
-        As for :class:`LatentClass`. With a number for ``random_state`` every fit is the one that
-        :class:`LatentClass` gives.
-
-    Returns
-    -------
-    ClassComparison
-        Shows itself as a table; ``table``, ``to_frame()``, ``best(score)`` and ``best_estimator(score)`` are its parts.
-
-    Examples
-    --------
-    >>> import latentree as lt
-    >>> compare(lt.datasets.load_frame("carcinoma"), range(1, 5), random_state=0)
-    classes  log-lik.  parameters       bic  rel. entropy  smallest
-    ---------------------------------------------------------------
-          1   -524.46           7   -541.16         1.000   100.0 %
-          2   -317.26          15   -353.04         0.986    49.9 %
-          3   -293.70          23  *-348.57         0.926    18.2 %
-          4   -289.29          31   -363.23         0.902     9.4 %
-    <BLANKLINE>
-    Scores: higher is better, * is best. bic: 3 classes.
-    """
-    one = LatentClass(
-        1,
-        n_init=n_init,
-        prior=prior,
-        bins=bins,
-        unseen=unseen,
-        tol=tol,
-        max_iter=max_iter,
-        random_state=random_state,
-        n_jobs=n_jobs,
-        time_limit=time_limit,
-        verbose=verbose,
-    )
-    _check_parameters(one, owner="compare")
-    table = one._training_table(X, sample_weight)
-    rng, seed = _generator(random_state)
-    found = compare_classes(
-        table,
-        n_classes,
-        rng=rng if seed is None else seed,
-        scores=scores,
-        budget=Budget(seconds=time_limit),
-        **_options(one),
-    )
-    unfinished = [row["n_classes"] for row in found.table if not row["converged"]]
-    if unfinished or found.skipped:
-        _warn_unfinished(unfinished, found.skipped)
-    estimators = tuple(_fitted_like(one, fit) for fit in found.fits)
-    return ClassComparison(found.fits, found.scores, found.table, found.skipped, found.interrupted, estimators)
-
-
-def _warn_unfinished(unfinished: Sequence[int], skipped: Sequence[int]) -> None:
-    parts = []
-    if unfinished:
-        parts.append(f"The fits of {', '.join(map(str, unfinished))} classes did not converge.")
-    if skipped:
-        left = ", ".join(map(str, skipped))
-        parts.append(f"{left} classes were not fitted: the time was over, or Ctrl-C came first.")
-    text = f"{' '.join(parts)} Allow more time or iterations, or a larger tolerance."
-    warnings.warn(text, LatentreeWarning, stacklevel=3)
-
-
-def _fitted_like(one: LatentClass, fit: Fit) -> LatentClass:
-    own = LatentClass(**{**one.get_params(deep=False), "n_classes": int(fit.model.tree.cardinality[0])})
-    for name in ("n_features_in_", "feature_names_in_", "_form"):
-        if hasattr(one, name):
-            setattr(own, name, getattr(one, name))
-    own._keep(fit)
-    return own
-
-
-# ---- parameters ----------------------------------------------------------------------------------------------------
-
-
-def _check_parameters(given: LatentClass, owner: str = "LatentClass") -> None:
-    number = "a number of at least 0"
-    rules = (
-        ("n_classes", _is_whole(given.n_classes, 1), "a whole number of at least 1"),
-        ("n_init", _is_whole(given.n_init, 1), "a whole number of at least 1"),
-        ("prior", _is_prior(given.prior), "a number of at least 1, a mapping of them by name, or None"),
-        ("bins", _is_bins(given.bins), "a whole number of at least 2, a dict of columns, or None"),
-        ("unseen", isinstance(given.unseen, str) and given.unseen in ("error", "missing"), "'error' or 'missing'"),
-        ("tol", _is_number(given.tol, 0), number),
-        ("max_iter", _is_whole(given.max_iter, 1), "a whole number of at least 1"),
-        ("n_jobs", _is_jobs(given.n_jobs), "a whole number other than 0, or None"),
-        ("time_limit", given.time_limit is None or _is_number(given.time_limit, 0), f"{number}, or None"),
-        ("verbose", isinstance(given.verbose, bool) or _is_whole(given.verbose, 0), "a whole number of at least 0"),
-    )
-    for name, good, must in rules:
-        if not good:
-            raise bad_parameter(name, owner, must, getattr(given, name))
-
-
-def _is_whole(value: Any, least: float) -> bool:
-    return isinstance(value, int | np.integer) and not isinstance(value, bool) and bool(value >= least)
-
-
-def _is_number(value: Any, least: float) -> bool:
-    real = isinstance(value, int | float | np.integer | np.floating) and not isinstance(value, bool)
-    return bool(real and least <= value < inf)
-
-
-def _is_jobs(jobs: Any) -> bool:
-    return jobs is None or (_is_whole(jobs, -inf) and jobs != 0)
-
-
-def _is_prior(prior: Any) -> bool:
-    return prior is None or isinstance(prior, Mapping) or _is_number(prior, 1)
-
-
-def _is_bins(bins: Any) -> bool:
-    return bins is None or isinstance(bins, Mapping) or _is_whole(bins, 2)
-
-
-def _options(given: LatentClass) -> dict[str, Any]:
-    """Collect what the core is told."""
-    return {
-        "n_starts": int(given.n_init),
-        "prior": given.prior,
-        "tol": float(given.tol),
-        "max_iterations": int(given.max_iter),
-        "threads": int(effective_n_jobs(given.n_jobs)),
-        "on_progress": _report_progress if given.verbose else None,
-    }
-
-
-def _report_progress(event: Progress) -> None:
-    print(f"[latentree] {event}", file=sys.stderr)
-
-
-def _generator(random_state: Any) -> tuple[np.random.Generator, int | None]:
-    """Turn what scikit-learn takes for a source of randomness into a generator, and the seed if it is a number."""
-    if random_state is None or isinstance(random_state, np.random.Generator):
-        return np.random.default_rng(random_state), None
-    if _is_whole(random_state, 0):
-        return np.random.default_rng(random_state), int(random_state)
-    if random_state is np.random or isinstance(random_state, np.random.RandomState):
-        # A RandomState goes on with every use, as it does elsewhere in scikit-learn.
-        drawn = check_random_state(random_state).randint(0, 2**32, size=4, dtype=np.uint32)
-        return np.random.default_rng(drawn.tolist()), None
-    must = "a whole number of at least 0, a RandomState, a Generator or None"
-    raise bad_parameter("random_state", "LatentClass", must, random_state)
-
-
-# ---- data ----------------------------------------------------------------------------------------------------------
-
-
-def _validated(estimator: LatentClass, X: Any, *, reset: bool) -> Any:
-    """Return a narwhals frame or an array, checked by scikit-learn's rules."""
-    frame = nw.from_native(X, pass_through=True)
-    if isinstance(frame, nw.LazyFrame):
-        frame = frame.collect()
-    if isinstance(frame, nw.DataFrame):
-        # Not made an array, which would cost time, and categories their order.
-        validate_data(estimator, frame.to_native(), reset=reset, skip_check_array=True)
-        return frame
-    if isinstance(X, np.ma.MaskedArray):  # a plain array forgets what is masked
-        validate_data(estimator, X, reset=reset, skip_check_array=True)
-        return X
-    checked = validate_data(estimator, X, reset=reset, dtype=None, ensure_all_finite="allow-nan")
-    if checked.dtype.kind in "US" and not hasattr(X, "dtype"):  # a list, whose numbers have become text
-        return np.array(X, dtype=object)
-    return checked
-
-
-def _columns(data: Any) -> list[Any]:
-    return list(data.iter_columns()) if isinstance(data, nw.DataFrame) else list(data.T)
-
-
-def _weights(sample_weight: Any, n_rows: int) -> FloatArray | None:
-    if sample_weight is None:
-        return None
-    if isinstance(sample_weight, Number):
-        sample_weight = np.full(n_rows, sample_weight)
-    if isinstance(sample_weight, str | bytes):
-        must = "one number for each row; for a column of the data, sample_weight=X['w'] and X.drop(columns=['w'])"
-        raise bad_parameter("sample_weight", "LatentClass.fit", must, sample_weight)
-    array = check_array(sample_weight, ensure_2d=False, dtype=np.float64, ensure_all_finite=False)
-    refuse_missing_weights(array)
-    weights = checked_weights(array, n_rows)
-    if not weights.any():
-        raise DataError("All sample weights are zero. At least one row must count.")
-    return weights
-
-
-def _softened(model: Model) -> Model:
-    """Lift all probabilities above zero, so little that only rows the model calls impossible can tell."""
-    tree = model.tree
-    even = np.repeat(1.0 / tree.cardinality, tree.rows * tree.cardinality)
-    return model.with_parameters((1 - SOFTENING) * model.parameters + SOFTENING * even)
-
-
-@dataclass(frozen=True)
-class _Form:
-    """What the training data looked like, so that samples look the same."""
-
-    empty: Any
-    """An array or native data frame without rows."""
-
-    @classmethod
-    def of(cls, data: Any) -> _Form:
-        return cls(data.head(0).to_native() if isinstance(data, nw.DataFrame) else np.empty(0, dtype=data.dtype))
-
-    def rows(self, codes: NDArray[np.int16], variables: Sequence[Variable]) -> Any:
-        columns = [_decoded(codes[:, i], v) for i, v in enumerate(variables)]
-        if isinstance(self.empty, np.ndarray):
-            table = np.column_stack(columns)
-            return table if any(v.edges is not None for v in variables) else table.astype(self.empty.dtype)
-        return self._frame(columns, variables)
-
-    def _frame(self, columns: Sequence[NDArray[np.object_]], variables: Sequence[Variable]) -> Any:
-        like = nw.from_native(self.empty)
-        kinds = like.schema.values() if not like.implementation.is_pandas_like() else self.empty.dtypes
-        named = {
-            v.name: _as_declared(column.tolist(), kind)
-            for v, column, kind in zip(variables, columns, kinds, strict=True)
-        }
-        frame = nw.from_dict(named, backend=like.implementation)
-        kept = [v.name for v in variables if v.edges is None]
-        if not like.implementation.is_pandas_like():
-            types = dict(zip(named, like.schema.values(), strict=True))
-            return frame.with_columns(nw.col(name).cast(types[name]) for name in kept).to_native()
-        native: Any = frame.to_native()  # pandas itself, since narwhals does not know the order of its categories
-        types = dict(zip(named, self.empty.dtypes, strict=True))
-        native = native.astype({name: types[name] for name in kept})
-        native.columns = self.empty.columns
-        return native
-
-
-def _categories(kind: Any) -> list[Any]:
-    found = getattr(kind, "categories", None)
-    return [] if found is None else list(found)
-
-
-def _as_declared(states: list[Any], kind: Any) -> list[Any]:
-    """Give states the blanks back that the categories of a column have."""
-    own = {c.strip(): c for c in _categories(kind) if isinstance(c, str)}
-    return [own.get(s, s) if isinstance(s, str) else s for s in states] if own else states
-
-
-def _decoded(codes: NDArray[np.int16], variable: Variable) -> NDArray[np.object_]:
-    states = np.empty(variable.cardinality, dtype=object)
-    states[:] = variable.states
-    return states[codes]

@@ -1,0 +1,8 @@
+"""Estimators for scikit-learn. They read data, call what does the work, and keep what it returns."""
+
+from __future__ import annotations
+
+from .comparing import ClassComparison, compare
+from .latent_class import LatentClass
+
+__all__ = ["ClassComparison", "LatentClass", "compare"]
