@@ -18,7 +18,7 @@ namespace latentree::LATENTREE_ISA {
 namespace {
 
 constexpr int kWidth = LATENTREE_WIDTH;
-constexpr int kBlock = 32;             // top rows handled together
+constexpr int kBlock = 64;             // top rows handled together
 constexpr double kTiny = std::numeric_limits<double>::min();
 constexpr double kRefuse = 1e-200;     // rows with a smaller probability are redone in logarithms
 constexpr double kLost = 1e-300;       // what an entry may lose when a product underflows
@@ -87,6 +87,7 @@ double dot(const double* a, const double* b, std::size_t n) {
 // ---- layout ---------------------------------------------------------------------------------------
 // Vector width for a node with k states when the states fill the lanes.
 int width_for(Index k) {
+  if (kWidth == 8 && k > 8 && k <= 12) return 4;  // three half vectors waste less than two whole ones
   int w = 2;
   while (w < k && w < kWidth) w *= 2;
   return w;
