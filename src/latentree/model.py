@@ -247,6 +247,17 @@ def walk_root(tables: dict[int, FloatArray], path: Sequence[int]) -> None:
         tables[root] = np.ascontiguousarray(back.T)
 
 
+def reordered(tree: Tree, vector: FloatArray, node: int, order: NDArray[np.intp]) -> FloatArray:
+    """A flat vector with the states of one latent node in another order."""
+    out = vector.copy()
+    own = slice(*tree.offsets[node : node + 2])
+    out[own] = vector[own].reshape(tree.rows[node], -1)[:, order].ravel()
+    for c in tree.children[node]:
+        own = slice(*tree.offsets[c : c + 2])
+        out[own] = vector[own].reshape(tree.rows[c], -1)[order].ravel()
+    return out
+
+
 def row_starts(tree: Tree) -> NDArray[np.int64]:
     """Where each row of each table starts in the flat vector."""
     widths = np.repeat(tree.cardinality.astype(np.int64), tree.rows)

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import bad_parameter
-from ..model import Counts, FloatArray, Model
+from ..model import FloatArray, Model, reordered
 from ..table import Table
 from ..tree import Tree
 from .fit import Fit
@@ -109,16 +109,7 @@ def _order_of_rows(table: Table) -> NDArray[np.intp]:
 def reordered_states(fit: Fit, node: int, order: NDArray[np.intp]) -> Fit:
     """The same fit with the states of one latent node in another order."""
     tree = fit.model.tree
-
-    def moved(vector: FloatArray) -> FloatArray:
-        out = vector.copy()
-        own = slice(*tree.offsets[node : node + 2])
-        out[own] = vector[own].reshape(tree.rows[node], -1)[:, order].ravel()
-        for c in tree.children[node]:
-            own = slice(*tree.offsets[c : c + 2])
-            out[own] = vector[own].reshape(tree.rows[c], -1)[order].ravel()
-        return out
-
-    counts = Counts(moved(fit.counts.vector), fit.counts.log_likelihood, fit.counts.weight)
-    model = fit.model.with_parameters(moved(fit.model.parameters), provenance=fit.model.provenance)
+    counts = replace(fit.counts, vector=reordered(tree, fit.counts.vector, node, order))
+    moved = reordered(tree, fit.model.parameters, node, order)
+    model = fit.model.with_parameters(moved, provenance=fit.model.provenance)
     return replace(fit, model=model, counts=counts)

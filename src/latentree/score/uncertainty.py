@@ -24,7 +24,7 @@ from scipy.special import expit, logit, logsumexp, ndtri
 from ..errors import DataError, ModelError, bad_parameter
 from ..estimation import Fit, restart_em
 from ..estimation.fit import Basis, Held, Prior, held_mask, pseudo_counts
-from ..model import FloatArray, Model, row_sums, spread
+from ..model import FloatArray, Model, reordered, row_sums, spread
 from ..runner import Budget, Clock, OnProgress, StopReason
 from ..table import Table
 from ..tree import Tree
@@ -538,14 +538,3 @@ def _profile(model: Model, z: int) -> FloatArray:
     """P(variable | state of z) of all variables, their states side by side."""
     at, values = profiles_below(model.rerooted(z))[0]
     return values[:, np.argsort(at)]
-
-
-def reordered(tree: Tree, vector: FloatArray, node: int, order: NDArray[np.intp]) -> FloatArray:
-    """A flat vector with the states of one node in another order."""
-    out = vector.copy()
-    own = slice(*tree.offsets[node : node + 2])
-    out[own] = vector[own].reshape(tree.rows[node], -1)[:, order].ravel()
-    for c in tree.children[node]:
-        own = slice(*tree.offsets[c : c + 2])
-        out[own] = vector[own].reshape(tree.rows[c], -1)[order].ravel()
-    return out
