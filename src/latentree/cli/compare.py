@@ -100,18 +100,21 @@ def _tests(table: Table, comparison: Comparison, n_replicates: int, options: dic
     import numpy as np
 
     from ..score import bootstrap_lrt
+    from .progress import meter
 
-    return [
-        bootstrap_lrt(
-            table,
-            row["n_classes"],
-            n_replicates=n_replicates,
-            rng=np.random.default_rng(options["seed"]),
-            threads=options["threads"],
-        )
-        for row in comparison.table
-        if row["n_classes"] > 1
-    ]
+    numbers = [row["n_classes"] for row in comparison.table if row["n_classes"] > 1]
+    with meter(len(numbers)) as shown:
+        return [
+            bootstrap_lrt(
+                table,
+                k,
+                n_replicates=n_replicates,
+                rng=np.random.default_rng(options["seed"]),
+                threads=options["threads"],
+                on_progress=shown.watch(k),
+            )
+            for k in numbers
+        ]
 
 
 def _document(
