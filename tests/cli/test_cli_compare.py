@@ -42,3 +42,24 @@ def test_every_score_to_choose_by_exists(run):
     assert set(SCORES) <= set(KNOWN)
     report = json.loads(run("fit", "values", "--classes", "1-3", "--score", "bice", "--json").stdout)
     assert report["n_classes"] == 2 and report["score"] == "bice"
+
+
+def test_every_command_keeps_the_json_contract(run, tmp_path):
+    run("fit", "carcinoma", "--classes", "2", "--out", "m.json")
+    run("datasets", "carcinoma", "--out", "c.csv")
+    for command in (
+        ("fit", "carcinoma", "--classes", "2"),
+        ("compare", "carcinoma", "--classes", "2"),
+        ("score", "m.json", "c.csv"),
+        ("assign", "m.json", "c.csv"),
+        ("query", "m.json", "--ask", "A"),
+        ("sample-data", "m.json", "-n", "3"),
+        ("show", "m.json"),
+        ("datasets", "carcinoma"),
+        ("datasets",),
+        ("completion", "bash"),
+    ):
+        told = json.loads(run(*command, "--json").stdout)
+        assert {"log_likelihood", "n_parameters", "n", "bic", "aic", "seconds", "seed"} <= set(told), command
+        if command[0] in ("fit", "compare", "score", "assign", "show"):
+            assert told["log_likelihood"] == pytest.approx(-317.2568, abs=1e-3)

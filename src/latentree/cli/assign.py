@@ -50,7 +50,9 @@ def command(model: str, data: str, out: str | None, as_json: bool, **reading: An
     elif not as_json:
         print_rows(joined(weighed(source.frame), added))
     if as_json:
-        document: dict[str, Any] = {"command": "assign", "data": source.name, "n": table.n}
-        document |= {"n_rows": len(table.inverse), "seed": loaded.provenance.get("seed")}
+        from .score import scores
+
+        document: dict[str, Any] = {"command": "assign", "data": source.name, **scores(loaded, table)}
+        document |= {"seed": loaded.provenance.get("seed")}
         document |= {"seconds": time.perf_counter() - started, "warnings": session().warnings}
         emit(document | ({"columns": added} if out is None else {}))

@@ -32,10 +32,15 @@ class Session:
     notes: list[str] = field(default_factory=list)
 
 
+ALWAYS = ("log_likelihood", "n_parameters", "n", "bic", "aic", "seconds", "seed")
+"""Keys of every JSON object, so that a program can read them whatever the command."""
+
+
 def emit(document: Mapping[str, Any]) -> None:
-    """Print the one JSON object of ``--json``."""
+    """Print the one JSON object of ``--json``; keys that a command has nothing to say about are null."""
+    whole = {**document, **{key: None for key in ALWAYS if key not in document}}
     # Pure ASCII: right in every encoding that standard output may have.
-    click.echo(json.dumps(plain(document), indent=2, allow_nan=False))
+    click.echo(json.dumps(plain(whole), indent=2, allow_nan=False))
 
 
 def plain(value: Any) -> Any:
