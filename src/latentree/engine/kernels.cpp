@@ -1,18 +1,18 @@
 // The arithmetic. This file is compiled once for each instruction set, into a namespace of its own.
+#ifndef LATENTREE_ISA
+#define LATENTREE_ISA baseline
+#define LATENTREE_WIDTH 2
+#endif
+
 #include "kernels.hpp"
 
 #include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <limits>
-#include <mutex>
 
+#include "elementary.hpp"
 #include "vec.hpp"
-
-#ifndef LATENTREE_ISA
-#define LATENTREE_ISA baseline
-#define LATENTREE_WIDTH 2
-#endif
 
 namespace latentree::LATENTREE_ISA {
 namespace {
@@ -25,44 +25,7 @@ constexpr double kLost = 1e-300;       // what an entry may lose when a product 
 constexpr double kLostShare = 1e-20;   // and the share of a row's probability this may be
 constexpr double kLn2 = 0.693147180559945309417;
 
-// ---- logarithm of positive normal numbers, in a form that compilers vectorise ---------------------
-// x = 2^k m with m in [sqrt(1/2), sqrt(2)); log m by the usual series in s = f / (2 + f), f = m - 1.
-inline double log_of(double x) {
-  std::uint64_t bits;
-  std::memcpy(&bits, &x, 8);
-  bits += 0x3ff0000000000000ull - 0x3fe6a09e667f3bcdull;
-  const std::uint64_t exponent = (bits >> 52) | 0x4330000000000000ull;  // 2^52 + biased exponent
-  double k;
-  std::memcpy(&k, &exponent, 8);
-  k -= 4503599627370496.0 + 1023.0;
-  bits = (bits & 0x000fffffffffffffull) + 0x3fe6a09e667f3bcdull;
-  double m;
-  std::memcpy(&m, &bits, 8);
-  const double f = m - 1.0, s = f / (2.0 + f), z = s * s, w = z * z;
-  const double t1 = w * (3.999999999940941908e-01 + w * (2.222219843214978396e-01 + w * 1.531383769920937332e-01));
-  const double t2 = z * (6.666666666666735130e-01 +
-                         w * (2.857142874366239149e-01 + w * (1.818357216161805012e-01 + w * 1.479819860511658591e-01)));
-  const double half = 0.5 * f * f;
-  return k * 6.93147180369123816490e-01 + (f - (half - (s * (half + t1 + t2) + k * 1.90821492927058770002e-10)));
-}
-
-// exp(x) = 2^n exp(r), r = x - n ln 2 in [-0.35, 0.35], by its power series.
-inline double exp_of(double x) {
-  const double shifted = x * 1.44269504088896340736 + 6755399441055744.0;  // adding 1.5 x 2^52 rounds to the nearest whole
-  const double n = shifted - 6755399441055744.0;
-  const double r = (x - n * 6.93147180369123816490e-01) - n * 1.90821492927058770002e-10;
-  double p = 1.0 / 6227020800.0;
-  for (const double c : {1.0 / 479001600.0, 1.0 / 39916800.0, 1.0 / 3628800.0, 1.0 / 362880.0, 1.0 / 40320.0,
-                         1.0 / 5040.0, 1.0 / 720.0, 1.0 / 120.0, 1.0 / 24.0, 1.0 / 6.0, 0.5, 1.0, 1.0})
-    p = p * r + c;
-  std::uint64_t bits;
-  std::memcpy(&bits, &shifted, 8);
-  bits = ((bits + 1023) & 0x7ff) << 52;  // the low bits of `shifted` are n
-  double scale;
-  std::memcpy(&scale, &bits, 8);
-  return p * scale;
-}
-
+// ---- over arrays -----------------------------------------------------------------------------------
 void log_all(const double* x, double* out, std::size_t n) {
   for (std::size_t i = 0; i < n; ++i) out[i] = log_of(x[i]);
 }
@@ -79,7 +42,7 @@ double dot(const double* a, const double* b, std::size_t n) {
   for (; i + kStep <= n; i += kStep)
     for (int j = 0; j < 4; ++j)
       sums[j] = fma(load<kWidth>(a + i + j * kWidth), load<kWidth>(b + i + j * kWidth), sums[j]);
-  double total = sum((sums[0] + sums[1]) + (sums[2] + sums[3]));
+  double total = sum_lanes((sums[0] + sums[1]) + (sums[2] + sums[3]));
   for (; i < n; ++i) total += a[i] * b[i];
   return total;
 }
@@ -587,7 +550,7 @@ inline void join_rows(const Product& product, const double* prior_row, const Ind
     if constexpr (Batch)
       store<W>(total + r * W, sum);
     else
-      total[r] = latentree::sum(sum);
+      total[r] = sum_lanes(sum);
   }
 }
 

@@ -1,8 +1,9 @@
 // W doubles handled as one. GCC and Clang get their own vector types, other compilers plain loops.
+// Included once for each instruction set, whose namespace keeps what is compiled for one from being linked into another.
 #pragma once
 #include <cstring>
 
-namespace latentree {
+namespace latentree::LATENTREE_ISA {
 
 #if defined(__GNUC__) || defined(__clang__)
 template <int W>
@@ -77,13 +78,13 @@ inline void store(double* p, Vec<W> v) {
 }
 
 template <int W>
-inline double sum(Vec<W> v) {
+inline double sum_lanes(Vec<W> v) {
   if constexpr (W == 2) {
     return v.x[0] + v.x[1];
   } else {
     Vec<W / 2> half[2];
     std::memcpy(half, &v, sizeof v);
-    return sum(half[0] + half[1]);
+    return sum_lanes(half[0] + half[1]);
   }
 }
 
@@ -94,4 +95,4 @@ inline double largest(Vec<W> v) {
   return m;
 }
 
-}  // namespace latentree
+}  // namespace latentree::LATENTREE_ISA
