@@ -30,7 +30,8 @@ def program(*args: object, **more: object) -> subprocess.CompletedProcess[str]:
 def test_help_of_every_command_has_examples(run, command):
     text = run(command, "--help").stdout
     assert "Examples:" in text and f"latentree {command}" in text
-    assert "--json" in text and "--debug" in text
+    assert "--debug" in text
+    assert "--json" in text or command == "reproduce"  # which writes pages
     assert "..." not in (application.get_command(None, command).get_short_help_str(70))
 
 
@@ -258,3 +259,13 @@ def test_names_of_data_sets_are_completed():
     env = {"COMP_WORDS": "latentree fit car", "COMP_CWORD": "2", "_LATENTREE_COMPLETE": "bash_complete"}
     done = CliRunner(env=env).invoke(application, prog_name="latentree")
     assert "plain,carcinoma" in done.stdout and "file,car" in done.stdout
+
+
+# ---- reproduce -----------------------------------------------------------------------------------------------------
+
+
+def test_reproduce_writes_a_page(run, tmp_path):
+    page = tmp_path / "new" / "merging.md"
+    assert run("reproduce", "merging", "--models", "1", "--starts", "2", "--out", page).exit_code == 0
+    assert page.read_text().startswith("# ")
+    assert "--starts" in run("reproduce", "merging", "--help").stdout

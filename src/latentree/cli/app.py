@@ -27,6 +27,7 @@ COMMANDS = {
     "query": "query",
     "sample-data": "sample_data",
     "datasets": "datasets",
+    "reproduce": "reproduce",
     "completion": "completion",
 }
 """Commands in the order of the help, and the module of each."""

@@ -9,13 +9,11 @@ that a fit is either exact to the last digits or does not count.
 
 from __future__ import annotations
 
-import argparse
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import combinations, product
 from math import prod
-from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,6 +24,7 @@ from ..model import FloatArray, Model, normalised, random_parameters
 from ..table import Table
 from ..tree import Tree
 from ..variables import numbered
+from .page import deliver, options
 
 __all__ = ["STRUCTURES", "Outcome", "Structure", "merged", "page", "run"]
 
@@ -121,7 +120,6 @@ def run(
     models: int = 10,
     starts: int = 40,
     seed: int = 0,
-    out: str | Path | None = None,
 ) -> list[Outcome]:
     """Make the experiment.
 
@@ -135,8 +133,6 @@ def run(
         Most random starts from which a perfect L' is sought.
     seed : int
         Seed; each structure has a stream of its own.
-    out : path, optional
-        Where to write the page.
 
     Examples
     --------
@@ -144,12 +140,7 @@ def run(
     >>> outcome.perfect, outcome.recovered
     (3, 3)
     """
-    began = time.perf_counter()
-    outcomes = [_tried(structure, models, starts, seed) for structure in structures]
-    if out is not None:
-        Path(out).parent.mkdir(parents=True, exist_ok=True)
-        Path(out).write_text(page(outcomes, starts=starts, seconds=time.perf_counter() - began), encoding="utf-8")
-    return outcomes
+    return [_tried(structure, models, starts, seed) for structure in structures]
 
 
 def _tried(structure: Structure, models: int, starts: int, seed: int) -> Outcome:
@@ -311,7 +302,7 @@ def _polished(model: Model, patterns: NDArray[np.int64], target: FloatArray, ste
 HEAD = """\
 # Merging states of a model that has too many (K 5.3)
 
-Made by `python -m latentree.reproduce.merging --out docs/reproduction/merging.md` in {seconds:.0f} s.
+Made by `latentree reproduce merging --out docs/reproduction/merging.md` in {seconds:.0f} s.
 
 A random latent class model L is drawn. L', with more states, is fitted to L's distribution until no pattern's
 probability is off by more than {perfect:g} (EM, then Levenberg-Marquardt steps, from at most {starts} random starts).
@@ -413,19 +404,12 @@ def _example(outcome: Outcome) -> str:
     return "\n" + "".join(f"| {' | '.join(row)} |\n" for row in rows)
 
 
-def main() -> None:
+def main(arguments: Sequence[str]) -> None:
     """Run from the command line."""
-    parser = argparse.ArgumentParser(prog="python -m latentree.reproduce.merging", description=__doc__.split("\n")[0])
-    parser.add_argument("--out", help="where to write the page; without it, the page is printed")
+    parser = options("merging", __doc__)
     parser.add_argument("--models", type=int, default=10, help="models of each structure")
     parser.add_argument("--starts", type=int, default=40, help="most random starts for each model")
-    parser.add_argument("--seed", type=int, default=0)
-    given = parser.parse_args()
+    given = parser.parse_args(arguments)
     began = time.perf_counter()
-    outcomes = run(models=given.models, starts=given.starts, seed=given.seed, out=given.out)
-    if given.out is None:
-        print(page(outcomes, starts=given.starts, seconds=time.perf_counter() - began))
-
-
-if __name__ == "__main__":
-    main()
+    outcomes = run(models=given.models, starts=given.starts, seed=given.seed)
+    deliver(page(outcomes, starts=given.starts, seconds=time.perf_counter() - began), given.out)

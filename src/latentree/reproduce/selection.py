@@ -1,17 +1,15 @@
 """Model selection: W figures 4.4-4.5, tables 4.1-4.4 and 4.6, and E 3.1, ours beside theirs.
 
-``python -m latentree.reproduce.selection`` writes ``docs/reproduction/selection.md``.
+``latentree reproduce selection --out docs/reproduction/selection.md`` writes the page.
 """
 
 from __future__ import annotations
 
-import sys
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from itertools import product
 from math import log, pi
-from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,6 +30,7 @@ from ..score.mode import posterior_mode
 from ..table import Table
 from ..tree import Tree
 from ..variables import numbered
+from .page import deliver, markdown, options
 
 __all__ = ["run"]
 
@@ -102,7 +101,7 @@ def run(*, trials: int = 10, seed: int = 0, say: Callable[[str], None] = lambda 
 
 HEAD = """# Selecting a model: W chapter 4 and E 3.1 again
 
-Made by `python -m latentree.reproduce.selection {trials} {seed}` ({trials} data sets for each size, seed {seed}). The
+Made by `latentree reproduce selection --trials {trials} --seed {seed}` ({trials} data sets for each size). The
 sources' data sets are not published: ours are drawn by the same recipe, so that counts can be compared and single
 entries cannot. Scores are log-likelihood minus penalty, or estimates of log P(D | m); higher is better.
 
@@ -193,7 +192,7 @@ prior is Dirichlet(1.01) in the traditional basis and Dirichlet(1) in the other.
 """
     return (
         text
-        + _markdown(["true weight", "traditional", "softmax"], rows)
+        + markdown(["true weight", "traditional", "softmax"], rows)
         + """
 W's figure shows no numbers: in the middle both are good, the traditional basis perhaps better; at the edge both are too
 low, the traditional one more so. The table says the same.
@@ -260,7 +259,7 @@ Four classes, eight binary variables, N = 50; mean of 5 data sets, not corrected
     gaps = ", ".join(f"{x:+.1f}" for x in (sums[1] - sums[0]) / 5)
     return (
         text
-        + _markdown(["states", *map(str, range(1, 8))], rows)
+        + markdown(["states", *map(str, range(1, 8))], rows)
         + f"""
 Softmax less traditional: {gaps}. W's figure shows the same: alike for few states, the traditional basis lower for many.
 """
@@ -296,7 +295,7 @@ at the posterior mode (softmax basis), as in W's table, whose states 2 and 5 lea
     rows = [["weight", *(f"{p:.3f}" for p in shown.model.table("z")[0])]]
     rows += [[f"theta_{i}", *(f"{p:.3f}" for p in shown.model.table(f"x{i}")[:, 1])] for i in range(1, 9)]
     left = round(float(np.exp(aliasing(shown))))
-    return text + f"The first of them, with {left} relabellings:\n\n" + _markdown(head, rows)
+    return text + f"The first of them, with {left} relabellings:\n\n" + markdown(head, rows)
 
 
 # ---- W 4.8.7 and 4.8.8: chosen numbers of states ----------------------------------------------------------
@@ -379,7 +378,7 @@ def _trials(
 def _versus(theirs: Choices, ours: Choices) -> str:
     pairs = (("AIC", "Laplace"), ("BIC", "Laplace"), ("CS (MAP)", "BIC"), ("CS (ML)", "BIC"), ("ICL", "BIC"))
     rows = [[a, b, *_against(theirs, a, b), *_against(ours, a, b)] for a, b in pairs]
-    return _markdown(["", "against", "W: fewer", "as many", "more", "ours: fewer", "as many", "more"], rows)
+    return markdown(["", "against", "W: fewer", "as many", "more", "ours: fewer", "as many", "more"], rows)
 
 
 def _against(chosen: Choices, name: str, other: str) -> list[str]:
@@ -404,7 +403,7 @@ def _compared(theirs: Choices, ours: tuple[Choices, Choices]) -> str:
         rows.append(["", "ours", *map(_counted, ours[0][name])])
         if name in ours[1]:
             rows.append(["", "ours, relabelling corrected", *map(_counted, ours[1][name])])
-    return _markdown(["criterion", "", *(f"N = {n}" for n in SIZES)], rows)
+    return markdown(["criterion", "", *(f"N = {n}" for n in SIZES)], rows)
 
 
 def _counted(chosen: Sequence[str]) -> str:
@@ -454,17 +453,17 @@ def icu(rng: Generator) -> str:
 
 Number of classes chosen among 1 to 6 for 200 patients and 14 binary variables, and the scores.
 
-{_markdown(["criterion", "W chose", "ours", *(f"k = {k}" for k in found)], rows)}
+{markdown(["criterion", "W chose", "ours", *(f"k = {k}" for k in found)], rows)}
 Who dies, by three classifiers that were told and by the two classes that were not:
 
-{_markdown(head, lines)}
+{markdown(head, lines)}
 Logistic regression gives W's table to the digit, so the data are the same. W's two naive Bayes tables do not reproduce,
 with the factors of absent findings (above) or, as W's formula can be read, without them. The two classes are those of
 the highest likelihood (BIC {found[2]["BIC"]:.1f}) and do not follow the outcome. W's 166 and 34 patients are not
 among the maxima of the likelihood that {N_LOCAL} starts of EM end in, nor were they among those of the
 posterior in either basis (300 starts):
 
-{_markdown(["log-likelihood", "starts", "patients in the classes", "wrong %"], maxima)}
+{markdown(["log-likelihood", "starts", "patients in the classes", "wrong %"], maxima)}
 Those near W's 23.0 % are rare and far below the best. Where W's classes come from is not known.
 
 Numbers of classes that differ from W's: {differ}.
@@ -535,22 +534,13 @@ def effective_dimensions(rng: Generator) -> str:
 10,000 rows from M1 with random parameters; ds(M1) = 45, ds(M2) = 44, de(M1) = 43, de(M2) = 44. E reports that BIC
 prefers M2 and BICe M1 (one data set). Ours: BIC prefers M2 in {by_bic} of {n_sets} data sets, BICe M1 in {by_bice}.
 
-{_markdown(["data", "LL M1", "LL M2", "BIC M1", "BIC M2", "BICe M1", "BICe M2"], rows)}"""
-
-
-def _markdown(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    lines = [head, ["---"] * len(head), *rows]
-    return "".join("| " + " | ".join(line) + " |\n" for line in lines)
+{markdown(["data", "LL M1", "LL M2", "BIC M1", "BIC M2", "BICe M1", "BICe M2"], rows)}"""
 
 
 def main(arguments: Sequence[str]) -> None:
-    """Write the page: optional arguments are the number of trials, the seed and the file."""
-    trials, seed, *file = [*arguments, *["10", "0", "docs/reproduction/selection.md"][len(arguments) :]]
-    page = run(trials=int(trials), seed=int(seed), say=print)
-    path = Path(file[0])
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(page)
-
-
-if __name__ == "__main__":
-    main(sys.argv[1:])
+    """Run from the command line."""
+    parser = options("selection", __doc__)
+    parser.add_argument("--trials", type=int, default=10, help="data sets for each size; W has 5")
+    given = parser.parse_args(arguments)
+    say = print if given.out else (lambda text: None)
+    deliver(run(trials=given.trials, seed=given.seed, say=say), given.out)
