@@ -1,0 +1,1 @@
+"""Learning the tree: operators, restricted likelihood, and the searches built on them."""

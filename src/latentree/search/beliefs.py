@@ -1,0 +1,134 @@
+"""What every branch of a network says about the node it hangs on, row by row.
+
+All candidates of a search step stand on these messages: they are computed once for the current model, and a change in one
+place leaves those of all other branches as they are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..model import FloatArray
+from ..table import Table
+from .network import Network
+
+__all__ = ["Beliefs"]
+
+_TINY = 1e-300  # what an impossible value is given, so that a factor can be taken out again by subtraction
+
+
+class Beliefs:
+    """Messages of a network on the patterns of a table, as logarithms.
+
+    Parameters
+    ----------
+    network : Network
+        The current model. Manifest nodes are leaves.
+    table : Table
+        The data, in the order of the network's manifest nodes.
+
+    Attributes
+    ----------
+    total : dict of int to array [patterns, states]
+        For every latent node, the sum of the messages of all its neighbours: log P(row | state).
+    log_likelihood : array [patterns]
+        log P(row).
+    """
+
+    def __init__(self, network: Network, table: Table) -> None:
+        self.network = network
+        self.weights = table.weights
+        self._codes = [np.ascontiguousarray(column) for column in table.codes.T.astype(np.intp)]
+        self._logs = {}
+        graph = network.graph
+        for v in range(graph.n_manifest):
+            (z,) = graph.near[v]
+            # one more entry, which a missing cell (-1) finds: it says nothing
+            rows = np.vstack([np.log(np.maximum(network.given(v, z).T, _TINY)), np.zeros(graph.states[z])])
+            self._logs[v] = rows
+        self.total: dict[int, FloatArray] = {}
+        self._sent: dict[tuple[int, int], FloatArray] = {}
+        self._pass()
+        root = self._order[0]
+        self.log_likelihood = log_sum(np.log(np.maximum(network.alone[root], _TINY)) + self.total[root])
+
+    def _pass(self) -> None:
+        graph = self.network.graph
+        order, parent = graph.rooted()
+        latents = [(v, order[p] if p >= 0 else -1) for v, p in zip(order, parent, strict=True) if graph.is_latent(v)]
+        self._order = [v for v, _ in latents]
+        n = len(self.weights)
+        for v in self._order:
+            own = np.zeros((n, graph.states[v]))
+            for u in graph.near[v]:
+                if not graph.is_latent(u):
+                    own += self._logs[u][self._codes[u]]
+            self.total[v] = own
+        for v, p in reversed(latents[1:]):  # up: what is below v, told to its parent
+            self._sent[v, p] = self._carried(v, p, self.total[v])
+            self.total[p] = self.total[p] + self._sent[v, p]
+        for v, p in latents[1:]:  # down
+            self._sent[p, v] = self._carried(p, v, self.total[p] - self._sent[v, p])
+            self.total[v] = self.total[v] + self._sent[p, v]
+
+    def _carried(self, u: int, v: int, logs: FloatArray) -> FloatArray:
+        """What log-likelihoods of the states of u say about those of v."""
+        top = logs.max(axis=1, keepdims=True)
+        return np.log(np.maximum(np.exp(logs - top) @ self.network.given(u, v).T, _TINY)) + top
+
+    def sent(self, u: int, v: int) -> FloatArray:
+        """Message from u to its latent neighbour v: log P(rows of the branch at u | state of v)."""
+        return self._logs[u][self._codes[u]] if u < self.network.graph.n_manifest else self._sent[u, v]
+
+    def codes(self, v: int) -> NDArray[np.intp]:
+        """Values of a manifest node, -1 where missing."""
+        return self._codes[v]
+
+    def about(self, v: int, *, without: Iterable[int] = ()) -> FloatArray:
+        """log P(rows | state of v), some of v's neighbours and all behind them left out."""
+        logs = self.total[v]
+        for u in without:
+            logs = logs - self.sent(u, v)
+        return logs
+
+    def without(self, z: int, a: int) -> Mapping[int, FloatArray]:
+        """``total`` of every latent on a's side when the branch that hangs at a by z is taken away."""
+        graph = self.network.graph
+        left = {a: self.about(a, without=[z])}
+        ahead = [(a, z)]
+        for u, before in ahead:
+            for v in graph.near[u]:
+                if v != before and graph.is_latent(v):
+                    ahead.append((v, u))
+                    old = self._sent[u, v]
+                    # what u tells v changes by what has changed in u, less what v itself had told u
+                    fresh = self._carried(u, v, left[u] - self._sent[v, u])
+                    left[v] = self.total[v] - old + fresh
+        return left
+
+    def posterior(self, v: int, total: FloatArray | None = None) -> FloatArray:
+        """P(state of v | row), or given other messages than all."""
+        logs = np.log(np.maximum(self.network.alone[v], _TINY)) + (self.total[v] if total is None else total)
+        logs = logs - logs.max(axis=1, keepdims=True)
+        p = np.exp(logs, out=logs)
+        return p / p.sum(axis=1, keepdims=True)
+
+    def within(self, b: int, a: int, state: int) -> FloatArray:
+        """P(b | row, a = state) of a neighbour b of a: what was seen, or what its branch and the state say."""
+        graph = self.network.graph
+        prior = self.network.given(b, a)[state]
+        if graph.is_latent(b):
+            logs = self.about(b, without=[a])
+            p = np.exp(logs - logs.max(axis=1, keepdims=True)) * prior
+            return p / np.maximum(p.sum(axis=1, keepdims=True), _TINY)
+        return np.vstack([np.eye(graph.states[b]), prior])[self._codes[b]]
+
+
+def log_sum(logs: FloatArray) -> FloatArray:
+    """log of the sum of exponentials of each row."""
+    top = logs.max(axis=1)
+    out: FloatArray = top + np.log(np.exp(logs - top[:, None]).sum(axis=1))
+    return out

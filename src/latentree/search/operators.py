@@ -1,0 +1,171 @@
+"""The five search operators (Z 3, C 2.1): SI, SD, NI, ND, NR.
+
+A move is what is done and where; :func:`moves` lists them, :meth:`Move.applied` gives the graph before regularisation,
+:func:`neighbours` the regular graphs that can be reached, each once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Literal
+
+from .network import Graph, edge
+
+__all__ = ["ADJUST", "EXPAND", "SIMPLIFY", "Kind", "Move", "moves", "neighbours"]
+
+Kind = Literal["SI", "SD", "NI", "ND", "NR"]
+
+EXPAND: tuple[Kind, ...] = ("SI", "NI")
+ADJUST: tuple[Kind, ...] = ("NR",)
+SIMPLIFY: tuple[Kind, ...] = ("ND", "SD")
+
+LEAST_STATES = 2
+"""SD does not go below (Z 3)."""
+
+
+@dataclass(frozen=True, order=True)
+class Move:
+    """One application of an operator.
+
+    Attributes
+    ----------
+    kind : str
+        ``SI`` introduces and ``SD`` deletes a state; ``NI`` introduces a node between a latent and two of its neighbours
+        and ``ND`` deletes one; ``NR`` relocates a node.
+    nodes : tuple of int
+        SI, SD: (latent,). NI: (latent, neighbour, neighbour). ND: (deleted latent, the neighbour that takes over).
+        NR: (relocated node, where it was, where it goes).
+    """
+
+    kind: Kind
+    nodes: tuple[int, ...]
+
+    def applied(self, graph: Graph) -> Graph:
+        """The graph after the move, not yet regularised."""
+        if self.kind in ("SI", "SD"):
+            (a,) = self.nodes
+            return graph.edited(states={a: graph.states[a] + (1 if self.kind == "SI" else -1)})
+        if self.kind == "NI":
+            a, b, c = self.nodes
+            h = graph.fresh()
+            return graph.edited(
+                cut=[edge(a, b), edge(a, c)],
+                join=[edge(a, h), edge(h, b), edge(h, c)],
+                states={h: graph.states[a]},
+            )
+        if self.kind == "ND":
+            b, a = self.nodes
+            return graph.edited(without=[b], join=[edge(a, c) for c in graph.near[b] if c != a])
+        z, a, c = self.nodes
+        return graph.edited(cut=[edge(z, a)], join=[edge(z, c)])
+
+    def inverse(self, graph: Graph) -> Move | None:
+        """The move that undoes this one, applied to ``graph``; None if no single move does."""
+        if self.kind in ("SI", "SD"):
+            return Move("SD" if self.kind == "SI" else "SI", self.nodes)
+        if self.kind == "NI":
+            return Move("ND", (graph.fresh(), self.nodes[0]))
+        if self.kind == "NR":
+            z, a, c = self.nodes
+            return Move("NR", (z, c, a))
+        b, a = self.nodes
+        rest = [u for u in graph.near[b] if u != a]
+        # NI moves two neighbours and copies the number of states: it makes back only such a node
+        return Move("NI", (a, *rest)) if len(rest) == 2 and graph.states[a] == graph.states[b] else None
+
+    def describe(self, names: dict[int, str]) -> str:
+        """Say it in words."""
+        n = [names.get(v, f"z{v}") for v in self.nodes]
+        return {
+            "SI": lambda: f"one more state for {n[0]}",
+            "SD": lambda: f"one state less for {n[0]}",
+            "NI": lambda: f"a new latent between {n[0]} and {n[1]}, {n[2]}",
+            "ND": lambda: f"{n[0]} deleted, its neighbours joined to {n[1]}",
+            "NR": lambda: f"{n[0]} moved from {n[1]} to {n[2]}",
+        }[self.kind]()
+
+
+def moves(
+    graph: Graph, kinds: Iterable[Kind] = (*EXPAND, *ADJUST, *SIMPLIFY), *, reach: int | None = None
+) -> list[Move]:
+    """All applications of some operators.
+
+    Parameters
+    ----------
+    graph : Graph
+        The current structure.
+    kinds : iterable of str
+        Which operators.
+    reach : int, optional
+        How many steps away a node may be relocated: 1 in Z, anywhere (None) in C.
+    """
+    makers = {"SI": _si, "SD": _sd, "NI": _ni, "ND": _nd}
+    out: list[Move] = []
+    for kind in kinds:
+        out += makers[kind](graph) if kind in makers else _nr(graph, reach)
+    return out
+
+
+def neighbours(
+    graph: Graph, kinds: Iterable[Kind] = (*EXPAND, *ADJUST, *SIMPLIFY), *, reach: int | None = None
+) -> Iterator[tuple[Move, Graph]]:
+    """Moves with the regular graphs they lead to: none equal to the present one, none twice."""
+    seen = {graph.key()}
+    for move in moves(graph, kinds, reach=reach):
+        reached = move.applied(graph).regularised()
+        key = reached.key()
+        if key not in seen:
+            seen.add(key)
+            yield move, reached
+
+
+def _si(graph: Graph) -> list[Move]:
+    return [Move("SI", (a,)) for a in graph.latents if graph.states[a] < _most(graph, a)]
+
+
+def _most(graph: Graph, a: int) -> int:
+    """Most states of a regular latent: below the smaller neighbour's if there are only two (Z 2)."""
+    return graph.bound(a) - (1 if len(graph.near[a]) == 2 else 0)
+
+
+def _sd(graph: Graph) -> list[Move]:
+    return [Move("SD", (a,)) for a in graph.latents if graph.states[a] > LEAST_STATES]
+
+
+def _ni(graph: Graph) -> list[Move]:
+    out = []
+    for a in graph.latents:
+        near = graph.near[a]
+        if len(near) < 4:  # what is left of a would be removed again
+            continue
+        pairs = combinations(near, 2)
+        # of four neighbours, parting two is parting the other two
+        out += [Move("NI", (a, b, c)) for b, c in pairs if len(near) > 4 or b == near[0]]
+    return out
+
+
+def _nd(graph: Graph) -> list[Move]:
+    pairs = ((a, b) for a, b in graph.edges if graph.is_latent(a) and graph.is_latent(b))
+    return [Move("ND", (b, a)) for pair in pairs for a, b in (pair, pair[::-1])]
+
+
+def _nr(graph: Graph, reach: int | None) -> list[Move]:
+    out = []
+    for a in graph.latents:
+        for z in graph.near[a]:
+            out += [Move("NR", (z, a, c)) for c in _within(graph, a, z, reach)]
+    return out
+
+
+def _within(graph: Graph, a: int, z: int, reach: int | None) -> list[int]:
+    """Latents at most ``reach`` steps from a that are not reached through z."""
+    found: list[int] = []
+    ahead, seen, steps = [a], {a, z}, 0
+    while ahead and (reach is None or steps < reach):
+        ahead = [u for v in ahead for u in graph.near[v] if graph.is_latent(u) and u not in seen]
+        seen |= set(ahead)
+        found += ahead
+        steps += 1
+    return sorted(found)
