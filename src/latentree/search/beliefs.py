@@ -127,8 +127,8 @@ class Beliefs:
             p: FloatArray = np.exp(logs - logs.max(axis=1, keepdims=True)) * prior
             p /= np.maximum(p.sum(axis=1, keepdims=True), _TINY)
             return p
-        seen: FloatArray = np.vstack([np.eye(graph.states[b]), prior])
-        return seen[self._codes[b]]
+        seen: FloatArray = np.vstack([np.eye(graph.states[b]), prior])[self._codes[b]]
+        return seen
 
 
 def log_sum(logs: FloatArray) -> FloatArray:
