@@ -54,6 +54,7 @@ _MODULES = (
     "report",
     "runner",
     "score",
+    "search",
 )
 
 __all__ = [*_HOME, *_MODULES, "__version__"]

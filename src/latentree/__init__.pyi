@@ -12,6 +12,7 @@ from . import (
     report as report,
     runner as runner,
     score as score,
+    search as search,
 )
 from .checkpoint import Checkpoint as Checkpoint
 from .dimension import (

@@ -1,1 +1,8 @@
-"""Learning the tree: operators, restricted likelihood, and the searches built on them."""
+"""Learning the tree: operators, restricted likelihood, and the searches built on them; see :func:`learn`."""
+
+from __future__ import annotations
+
+from .learn import DEFAULT, METHODS, Run, learn
+from .trace import Step, trace_from_plain, trace_to_plain
+
+__all__ = ["DEFAULT", "METHODS", "Run", "Step", "learn", "trace_from_plain", "trace_to_plain"]

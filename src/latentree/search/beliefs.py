@@ -1,7 +1,7 @@
 """What every branch of a network says about the node it hangs on, row by row.
 
-All candidates of a search step stand on these messages: they are computed once for the current model, and a change in one
-place leaves those of all other branches as they are.
+All candidates of a search step stand on these messages: they are computed once for the current model, and a change in
+one place leaves those of all other branches as they are.
 """
 
 from __future__ import annotations
@@ -77,7 +77,8 @@ class Beliefs:
     def _carried(self, u: int, v: int, logs: FloatArray) -> FloatArray:
         """What log-likelihoods of the states of u say about those of v."""
         top = logs.max(axis=1, keepdims=True)
-        return np.log(np.maximum(np.exp(logs - top) @ self.network.given(u, v).T, _TINY)) + top
+        out: FloatArray = np.log(np.maximum(np.exp(logs - top) @ self.network.given(u, v).T, _TINY)) + top
+        return out
 
     def sent(self, u: int, v: int) -> FloatArray:
         """Message from u to its latent neighbour v: log P(rows of the branch at u | state of v)."""
@@ -119,8 +120,9 @@ class Beliefs:
         """P(state of v | row), or given other messages than all."""
         logs = np.log(np.maximum(self.network.alone[v], _TINY)) + (self.total[v] if total is None else total)
         logs = logs - logs.max(axis=1, keepdims=True)
-        p = np.exp(logs, out=logs)
-        return p / p.sum(axis=1, keepdims=True)
+        p: FloatArray = np.exp(logs, out=logs)
+        p /= p.sum(axis=1, keepdims=True)
+        return p
 
     def within(self, b: int, a: int, state: int) -> FloatArray:
         """P(b | row, a = state) of a neighbour b of a: what was seen, or what its branch and the state say."""
@@ -128,9 +130,11 @@ class Beliefs:
         prior = self.network.given(b, a)[state]
         if graph.is_latent(b):
             logs = self.about(b, without=[a])
-            p = np.exp(logs - logs.max(axis=1, keepdims=True)) * prior
-            return p / np.maximum(p.sum(axis=1, keepdims=True), _TINY)
-        return np.vstack([np.eye(graph.states[b]), prior])[self._codes[b]]
+            p: FloatArray = np.exp(logs - logs.max(axis=1, keepdims=True)) * prior
+            p /= np.maximum(p.sum(axis=1, keepdims=True), _TINY)
+            return p
+        seen: FloatArray = np.vstack([np.eye(graph.states[b]), prior])[self._codes[b]]
+        return seen
 
 
 def log_sum(logs: FloatArray) -> FloatArray:

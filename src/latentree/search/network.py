@@ -1,7 +1,7 @@
 """Unrooted trees that are edited, and their probabilities, edge by edge.
 
-A learned model has no root (Z 2). While the tree changes, its probabilities are therefore kept as one joint table for each
-edge: a change of some edges leaves the others as they are, and nothing has to be walked or turned round.
+A learned model has no root (Z 2). While the tree changes, its probabilities are therefore kept as one joint table for
+each edge: a change of some edges leaves the others as they are, and nothing has to be walked or turned round.
 """
 
 from __future__ import annotations
@@ -226,7 +226,9 @@ class Network:
         both = self.joint[edge(u, v)]
         both = both if u < v else both.T
         total = both.sum(axis=1, keepdims=True)
-        return np.divide(both, total, out=np.full(both.shape, 1.0 / both.shape[1]), where=total > 0)
+        out = np.full(both.shape, 1.0 / both.shape[1])
+        np.divide(both, total, out=out, where=total > 0)
+        return out
 
     def to_model(self, variables: Sequence[Variable], root: int | None = None) -> Model:
         """Hang it up again; latents are called z1, z2, ... in the order of the tree."""

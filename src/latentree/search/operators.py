@@ -32,8 +32,8 @@ class Move:
     Attributes
     ----------
     kind : str
-        ``SI`` introduces and ``SD`` deletes a state; ``NI`` introduces a node between a latent and two of its neighbours
-        and ``ND`` deletes one; ``NR`` relocates a node.
+        ``SI`` introduces and ``SD`` deletes a state; ``NI`` introduces a node between a latent and two of its
+        neighbours and ``ND`` deletes one; ``NR`` relocates a node.
     nodes : tuple of int
         SI, SD: (latent,). NI: (latent, neighbour, neighbour). ND: (deleted latent, the neighbour that takes over).
         NR: (relocated node, where it was, where it goes).

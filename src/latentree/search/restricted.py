@@ -15,7 +15,7 @@ import numpy as np
 from ..engine.plan import Evidence, Plan
 from ..estimation.em import Climb
 from ..model import FloatArray, Model
-from ..runner import Budget
+from ..runner import Budget, StopReason
 from ..tree import Tree
 from ..variables import Variable
 from .beliefs import Beliefs
@@ -111,10 +111,10 @@ def evaluate(move: Move, beliefs: Beliefs, effort: Effort, rng: Generator) -> Ev
     climb = Climb(plan, place.starts, held=held, accelerate=False)
     steps = 1
     while len(climb) > 1 and steps < effort.steps:  # Chickering & Heckerman's halving
-        climb.advance(steps, effort.tol, Budget().start())
+        _advance(climb, steps, effort.tol)
         climb.keep(sorted(np.argsort(-climb.objectives, kind="stable")[: (len(climb) + 1) // 2].tolist()))
         steps = 2 * steps + 1
-    climb.advance(effort.steps, effort.tol, Budget().start())
+    _advance(climb, effort.steps, effort.tol)
     best = int(np.argmax(climb.objectives))
     flat = climb.parameters(best)
     tables = [flat[a:b].reshape(r, -1) for a, b, r in zip(tree.offsets, tree.offsets[1:], tree.rows, strict=False)]
@@ -126,6 +126,11 @@ def evaluate(move: Move, beliefs: Beliefs, effort: Effort, rng: Generator) -> Ev
         {(place.nodes[i], place.nodes[place.parent[i]]): t for i, t in enumerate(tables) if i},
         beliefs.network.graph.fresh(),
     )
+
+
+def _advance(climb: Climb, steps: int, tol: float) -> None:
+    if climb.advance(steps, tol, Budget().start()) is StopReason.INTERRUPTED:
+        raise KeyboardInterrupt  # half an evaluation is of no use: the search is to stop
 
 
 # ---- the place of each operator -------------------------------------------------------------------------------
@@ -144,7 +149,8 @@ def _flat(*tables: FloatArray) -> FloatArray:
 
 def _shaken(table: FloatArray, rng: Generator, share: float = _SHAKE) -> FloatArray:
     noise = rng.standard_exponential(table.shape)
-    return (1 - share) * table + share * noise / noise.sum(axis=1, keepdims=True)
+    out: FloatArray = (1 - share) * table + share * noise / noise.sum(axis=1, keepdims=True)
+    return out
 
 
 def _si(move: Move, beliefs: Beliefs, starts: int, rng: Generator) -> _Place:

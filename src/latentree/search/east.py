@@ -1,0 +1,111 @@
+"""EAST: expansion, adjustment, simplification until termination (C figure 3).
+
+``ratio=True`` is EAST, which chooses among expansions by improvement ratio; ``ratio=False`` is EAST0, which chooses by
+score. Candidates are judged by restricted likelihood (C 2.4): in the stages of the original program by default, or,
+with ``screening=None, evaluation=(8, 40, 0.1)``, as in C (mu = 8 starts, nu = 40 steps).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from .beliefs import Beliefs
+from .evaluation import FULL, Rank, best_fitted, by_score, moved, renumbered, staged, star
+from .network import Graph, Network
+from .operators import ADJUST, EXPAND, Kind, Move, neighbours
+from .restricted import applied, regularised
+from .state import Search, State
+from .trace import Step
+
+__all__ = ["OPTIONS", "begin", "step"]
+
+OPTIONS: Mapping[str, Any] = {
+    "ratio": True,
+    "screening": (4, 10, 0.1),
+    "kept": 50,
+    "evaluation": (16, 20, 0.1),
+    "full": FULL,
+    "finalists": 3,
+}
+"""``ratio``: EAST or EAST0. (starts, steps, least gain) of ``screening`` (or None), of ``evaluation`` of the best
+``kept``, and of ``full`` EM. ``finalists``: how many are fitted when the score is no penalised likelihood."""
+
+KINDS: Mapping[str, tuple[Kind, ...]] = {
+    "expand": EXPAND,
+    "enhance": ADJUST,
+    "adjust": ADJUST,
+    "delete": ("ND",),
+    "thin": ("SD",),
+}
+NEXT = {"expand": "adjust", "enhance": "expand", "adjust": "delete", "delete": "thin", "thin": "expand"}
+"""The phase after one that finds nothing better; a round ends with ``thin``."""
+
+
+def begin(search: Search) -> State:
+    """The latent class model with a binary latent."""
+    state = star(search)
+    return state.to("expand", round=state.score)
+
+
+def step(search: Search, state: State) -> tuple[State, Step | None]:
+    """The next change that raises the score."""
+    network = Network.from_model(state.fit.model)
+    beliefs = Beliefs(network, search.table)
+    while True:
+        found = _best(search, state, network, beliefs)
+        if found is not None:
+            return found
+        if state.phase == "thin":
+            # If BIC(m3) <= BIC(m), return m; else m <- m3
+            if state.score <= state.memory["round"]:
+                return state.to("expand", done=True), None
+            state = state.to("expand", round=state.score)
+        else:
+            state = state.to(NEXT[state.phase])
+
+
+def _best(search: Search, state: State, network: Network, beliefs: Beliefs) -> tuple[State, Step] | None:
+    """m1 <- arg max over the phase's operators, if it is better than m."""
+    graph = network.graph
+    reachable = _enhancements(state, graph) if state.phase == "enhance" else list(neighbours(graph, KINDS[state.phase]))
+    if not reachable:
+        return None
+    rank = _ratio(search, state, graph) if search.options["ratio"] and state.phase == "expand" else by_score
+    ranked = staged(search, beliefs, reachable, rank)
+    fit, score, winner = best_fitted(search, network, ranked, rank)
+    if score <= state.score:
+        return None
+    move = winner.found.move
+    after = regularised(applied(winner.found, network)).graph
+    to, memory = state.phase, {}
+    if state.phase in ("expand", "enhance"):
+        old, new = (move.nodes[0], graph.fresh()) if move.kind == "NI" else tuple(state.memory.get("between", (-1, -1)))
+        called = renumbered(after)
+        if move.kind != "SI" and old in called and new in called:
+            to, memory = "enhance", {"between": [called[old], called[new]]}
+        else:
+            to = "expand"
+    return moved(state, move, fit, score, candidates=len(reachable), to=to, memory=memory)
+
+
+def _ratio(search: Search, state: State, graph: Graph) -> Rank:
+    """Improvement ratio (C 1): (BIC(m') - BIC(m)) / (d(m') - d(m)).
+
+    A loss is not divided: spread over many parameters it would look small. What costs no parameter is taken for free.
+    """
+    d = search.criterion.dimension(graph)
+
+    def ratio(score: float, dimension: int) -> float:
+        gain = score - state.score
+        return gain / max(dimension - d, 1e-9) if gain > 0 else gain
+
+    return ratio
+
+
+def _enhancements(state: State, graph: Graph) -> Sequence[tuple[Move, Graph]]:
+    """enhanceNI (C 2.2): the other neighbours of the node that was divided may follow to the new one."""
+    old, new = state.memory["between"]
+    tried = [Move("NR", (z, old, new)) for z in graph.near[old] if z != new]
+    reached = [(move, move.applied(graph).regularised()) for move in tried]
+    return [(move, after) for move, after in reached if after.key() != graph.key()]

@@ -1,0 +1,172 @@
+"""How candidates become models: restricted likelihood in stages, then full EM for the winner (C 2.4, SPEC 6)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ..estimation import Fit, restart_em
+from ..model import Model
+from ..runner import StopReason
+from ..tree import Tree
+from .beliefs import Beliefs
+from .network import Graph, Network
+from .operators import Move
+from .restricted import Effort, Evaluated, evaluate, model_of, regularised
+from .state import OutOfTime, Search, State
+from .trace import Step
+
+__all__ = ["Candidate", "Rank", "best_fitted", "by_score", "evaluated", "fitted", "moved", "names_of", "renumbered"]
+__all__ += ["staged", "star"]
+
+Generator = np.random.Generator
+
+_NOTHING: Mapping[str, Any] = {}
+
+FULL = (32, 100, 0.01)
+"""Full EM of the original program: starts, steps; ours stops at the gain of Z 5."""
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A move, the regular graph it leads to, and what it is worth as far as known.
+
+    Attributes
+    ----------
+    found : Evaluated
+        The move and its restricted likelihood.
+    graph : Graph
+        The graph after the move, regularised.
+    score : float
+        Restricted likelihood less the penalty of that graph.
+    dimension : int
+        What the penalty counts.
+    """
+
+    found: Evaluated
+    graph: Graph
+    score: float
+    dimension: int
+
+
+Rank = Callable[[float, int], float]
+"""What decides between candidates: a function of score and dimension, higher being better."""
+
+
+def by_score(score: float, dimension: int) -> float:
+    """The score itself."""
+    return score
+
+
+def evaluated(
+    search: Search, beliefs: Beliefs, neighbours: Iterable[tuple[Move, Graph]], effort: Effort, stage: str
+) -> list[Candidate]:
+    """Find the restricted likelihood of all candidates."""
+
+    def one(item: tuple[Move, Graph], rng: Generator) -> Candidate:
+        move, graph = item
+        found = evaluate(move, beliefs, effort, rng)
+        score = search.criterion.estimate(found.log_likelihood, graph)
+        return Candidate(found, graph, score, search.criterion.dimension(graph))
+
+    return search.each(one, neighbours, stage=stage)
+
+
+def staged(
+    search: Search, beliefs: Beliefs, neighbours: Sequence[tuple[Move, Graph]], rank: Rank = by_score
+) -> list[Candidate]:
+    """Screen all candidates, then look longer at the best: they come back in order, the best first.
+
+    Options: ``screening`` and ``evaluation`` are (starts, steps, least gain) of EM, ``kept`` is how many go from one to
+    the other. With ``screening=None`` all candidates are evaluated, as in C.
+    """
+    options = search.options
+    if options["screening"] is not None and len(neighbours) > options["kept"]:
+        first = evaluated(search, beliefs, neighbours, Effort(*options["screening"]), "screening")
+        order = _order(first, rank)[: options["kept"]]
+        neighbours = [(first[i].found.move, first[i].graph) for i in order]
+    found = evaluated(search, beliefs, neighbours, Effort(*options["evaluation"]), "evaluation")
+    return [found[i] for i in _order(found, rank)]
+
+
+def _order(found: Sequence[Candidate], rank: Rank) -> list[int]:
+    return sorted(range(len(found)), key=lambda i: -rank(found[i].score, found[i].dimension))
+
+
+def fitted(search: Search, model: Model, rng: Generator, *, threads: int | None = None) -> Fit:
+    """Full EM: the model's own parameters and random starts (option ``full``: starts, steps, least gain)."""
+    starts, steps, tol = search.options["full"]
+    fit = restart_em(
+        model,
+        search.table,
+        rng=rng,
+        n_starts=starts,
+        include=True,
+        tol=tol,
+        max_iterations=steps,
+        budget=search.clock,
+        threads=threads or search.n_jobs,
+    )
+    if fit.reason is StopReason.INTERRUPTED:
+        raise KeyboardInterrupt
+    if fit.reason is StopReason.TIME:
+        raise OutOfTime
+    return fit
+
+
+def best_fitted(
+    search: Search, network: Network, ranked: Sequence[Candidate], rank: Rank = by_score
+) -> tuple[Fit, float, Candidate]:
+    """Fit the winner. If the score is no penalised likelihood, fit the best few and let their true scores decide."""
+    few = ranked[: 1 if search.criterion.penalised else search.options["finalists"]]
+    best: tuple[Fit, float, Candidate] | None = None
+    for candidate in few:
+        fit = fitted(search, model_of(candidate.found, network, search.table.variables), search.rng)
+        score = search.criterion(fit)
+        dimension = search.criterion.dimension(fit.model.tree)
+        if best is None or rank(score, dimension) > rank(best[1], search.criterion.dimension(best[0].model.tree)):
+            best = fit, score, candidate
+    assert best is not None
+    return best
+
+
+def star(search: Search) -> State:
+    """Where the sources start: a latent class model with two states, or the model the user gave."""
+    variables = search.table.variables
+    if search.start is not None:
+        model = regularised(Network.from_model(search.start)).to_model(variables)
+    else:
+        model = Model.random(Tree.star(2, search.table.cardinalities), variables, search.rng)
+    fit = fitted(search, model, search.rng)
+    return State(fit, search.criterion(fit), "expand")
+
+
+def moved(
+    state: State, move: Move, fit: Fit, score: float, *, candidates: int, to: str, memory: Mapping[str, Any] = _NOTHING
+) -> tuple[State, Step]:
+    """The state after a move, going on in phase ``to``, and the step that says so."""
+    step = Step.of(
+        fit.model,
+        phase=state.phase,
+        kind=move.kind,
+        operation=move.describe(names_of(state.fit.model.tree)),
+        score=score,
+        log_likelihood=fit.log_likelihood,
+        candidates=candidates,
+    )
+    return State(fit, score, to, memory={**state.memory, **memory}), step
+
+
+def names_of(tree: Tree) -> dict[int, str]:
+    """What the nodes of a tree's graph are called."""
+    _, number = Graph.from_tree(tree)
+    return dict(zip(number, tree.names, strict=True))
+
+
+def renumbered(graph: Graph) -> dict[int, int]:
+    """The number that each latent gets when the graph becomes a model and is taken up again."""
+    order, _ = graph.rooted()
+    return {v: graph.n_manifest + i for i, v in enumerate(v for v in order if graph.is_latent(v))}
