@@ -47,6 +47,46 @@ double dot(const double* a, const double* b, std::size_t n) {
   return total;
 }
 
+// out[i] = sum over s of given[s] * rows[s][i]
+void mix(const double* given, const double* rows, std::size_t stride, Index states, std::size_t n, double* out) {
+  for (std::size_t i = 0; i < n; ++i) out[i] = given[0] * rows[i];
+  for (Index s = 1; s < states; ++s)
+    for (std::size_t i = 0; i < n; ++i) out[i] += given[s] * rows[s * stride + i];
+}
+
+// out[i] = mean over s of factor[s][i], weighed with given[s] * rows[s][i]
+void mix_factors(const double* given, const double* rows, std::size_t stride, const double* factor,
+                 std::size_t factor_stride, Index states, std::size_t n, double* out) {
+  constexpr std::size_t kPiece = 64;
+  for (std::size_t first = 0; first < n; first += kPiece) {
+    const std::size_t m = n - first < kPiece ? n - first : kPiece;
+    double sum[kPiece] = {}, weighed[kPiece] = {};
+    for (Index s = 0; s < states; ++s) {
+      const double* r = rows + s * stride + first;
+      const double* f = factor + s * factor_stride + first;
+      for (std::size_t i = 0; i < m; ++i) {
+        const double w = given[s] * r[i];
+        sum[i] += w;
+        weighed[i] += w * f[i];
+      }
+    }
+    for (std::size_t i = 0; i < m; ++i) out[first + i] = weighed[i] / (sum[i] + 1e-300);
+  }
+}
+
+// sum of weights[i] * log(over[i] / under[i])
+double weigh_logs(const double* weights, const double* over, const double* under, std::size_t n) {
+  constexpr std::size_t kPiece = 64;
+  double total = 0.0;
+  for (std::size_t first = 0; first < n; first += kPiece) {
+    const std::size_t m = n - first < kPiece ? n - first : kPiece;
+    double logs[kPiece];
+    for (std::size_t i = 0; i < m; ++i) logs[i] = log_of((over[first + i] + 1e-300) / (under[first + i] + 1e-300));
+    total += dot(weights + first, logs, m);
+  }
+  return total;
+}
+
 // ---- layout ---------------------------------------------------------------------------------------
 // Vector width for a node with k states when the states fill the lanes.
 int width_for(Index k) {
@@ -679,6 +719,7 @@ void run(const Pass& pass) {
 #define LATENTREE_TEXT(x) LATENTREE_TEXT_(x)
 #define LATENTREE_TEXT_(x) #x
 extern const Kernels table;
-const Kernels table = {LATENTREE_TEXT(LATENTREE_ISA), kWidth, make_workspace, run, log_all, exp_all, dot};
+const Kernels table = {LATENTREE_TEXT(LATENTREE_ISA), kWidth, make_workspace, run, log_all, exp_all,
+                       dot, mix, mix_factors, weigh_logs};
 
 }  // namespace latentree::LATENTREE_ISA

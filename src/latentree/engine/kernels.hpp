@@ -58,6 +58,11 @@ struct Kernels {
   void (*log_all)(const double* x, double* out, std::size_t n);  // x positive and normal
   void (*exp_all)(const double* x, double* out, std::size_t n);  // x between -700 and 700
   double (*dot)(const double* a, const double* b, std::size_t n);
+  // over arrays [state][row], for relocations
+  void (*mix)(const double* given, const double* rows, std::size_t stride, Index states, std::size_t n, double* out);
+  void (*mix_factors)(const double* given, const double* rows, std::size_t stride, const double* factor,
+                      std::size_t factor_stride, Index states, std::size_t n, double* out);
+  double (*weigh_logs)(const double* weights, const double* over, const double* under, std::size_t n);
 };
 
 // The best that this machine can run, or the one named ("baseline", "avx2", "avx512").

@@ -1,19 +1,18 @@
 #include "relocate.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 
-#define LATENTREE_ISA relocating
-#include "elementary.hpp"
+#include "kernels.hpp"
 #include "team.hpp"
 
 namespace latentree {
 namespace {
 
-using relocating::log_of;
-
 constexpr double kTiny = 1e-300;
 constexpr Index kBlock = 128;    // rows worked on together
+constexpr std::size_t kPlaces = 8;  // places looked at more closely
 constexpr double kSmall = 0.01;  // a gain that is not worth another pass
 constexpr double kAhead = 20.0;  // a place is given up when so many more gains like its last would not do
 
@@ -68,7 +67,7 @@ class Mover {
       for (Index latent : alive_) pass == 0 ? count(latent, first, n) : step(latent, first, n);
     }
     for (Index latent : alive_) maximise(latent, pass);
-    if (pass == 0) return;
+    if (pass == 0) return shortlist();
     std::vector<Index> left;
     for (Index latent : alive_) {
       const double now = result_.goes[latent], gain = now - before_[latent];
@@ -76,6 +75,20 @@ class Mover {
       if (pass == 1 || (gain > kSmall && now + kAhead * gain > result_.stays)) left.push_back(latent);
     }
     alive_ = left;
+    keep_ways();
+  }
+
+  // The completed data name the places that are worth EM: counts of (place, branch) with much information.
+  void shortlist() {
+    std::vector<double> worth(f_.states.size(), 0.0);
+    for (Index latent : alive_) {
+      result_.goes[latent] = std::numeric_limits<double>::quiet_NaN();
+      for (Index s = 0; s < f_.states[latent]; ++s)
+        for (Index x = 0; x < b_.states; ++x)
+          worth[latent] += table(counts_, latent, s)[x] * std::log(std::max(table(result_.tables, latent, s)[x], kTiny));
+    }
+    std::stable_sort(alive_.begin(), alive_.end(), [&](Index a, Index b) { return worth[a] > worth[b]; });
+    if (alive_.size() > kPlaces) alive_.resize(kPlaces);
     keep_ways();
   }
 
@@ -94,12 +107,7 @@ class Mover {
 
   // P(branch | state) of the rows, by a table with one row for each state.
   void say(const double* given, Index first, Index n, double* out) const {
-    const double* l = rows(b_.likelihood, 0, first);
-    for (Index i = 0; i < n; ++i) out[i] = given[0] * l[i];
-    for (Index x = 1; x < b_.states; ++x) {
-      l = rows(b_.likelihood, x, first);
-      for (Index i = 0; i < n; ++i) out[i] += given[x] * l[i];
-    }
+    k_.mix(given, b_.likelihood + first, f_.rows, b_.states, n, out);
   }
 
   static void scale(double* const first, Index stride, Index states, Index n) {
@@ -124,26 +132,16 @@ class Mover {
         left[i] += p[i] * r[i];
       }
     }
-    if (weigh)
-      for (Index i = 0; i < n; ++i) result_.stays -= f_.weights[first + i] * log_of(std::max(left[i], kTiny));
+    double one[kBlock];
+    std::fill(one, one + n, 1.0);
+    if (weigh) result_.stays += k_.weigh_logs(f_.weights + first, one, left, n);
     scale(ratio(b_.at, 0), kBlock, f_.states[b_.at], n);
     for (Index l : order_) {
       const Link& link = f_.links[l];
-      for (Index t = 0; t < f_.states[link.to]; ++t) {
-        double old[kBlock] = {}, fresh[kBlock] = {};
-        for (Index s = 0; s < f_.states[link.from]; ++s) {
-          const double given = link.table[std::size_t(t) * f_.states[link.from] + s];
-          const double* c = rows(link.cavity, s, first);
-          const double* r = ratio(link.from, s);
-          for (Index i = 0; i < n; ++i) {
-            const double m = given * c[i];
-            old[i] += m;
-            fresh[i] += m * r[i];
-          }
-        }
-        double* out = ratio(link.to, t);
-        for (Index i = 0; i < n; ++i) out[i] = fresh[i] / std::max(old[i], kTiny);
-      }
+      const Index from = f_.states[link.from];
+      for (Index t = 0; t < f_.states[link.to]; ++t)
+        k_.mix_factors(link.table + std::size_t(t) * from, link.cavity + first, f_.rows, ratio(link.from, 0), kBlock, from,
+                       n, ratio(link.to, t));
       scale(ratio(link.to, 0), kBlock, f_.states[link.to], n);
     }
   }
@@ -175,10 +173,7 @@ class Mover {
       const double* q = q_.data() + std::size_t(s) * kBlock;
       for (Index i = 0; i < n; ++i) own[i] += q[i] * said_[i];
     }
-    double total = 0.0;
-    for (Index i = 0; i < n; ++i)
-      total += f_.weights[first + i] * log_of(std::max(own[i], kTiny) / std::max(sum[i], kTiny));
-    result_.goes[latent] += total;
+    result_.goes[latent] += k_.weigh_logs(f_.weights + first, own, sum, n);
     for (Index i = 0; i < n; ++i) own[i] = f_.weights[first + i] / std::max(own[i], kTiny);
     for (Index s = 0; s < f_.states[latent]; ++s)
       add(table(counts_, latent, s), s, table(result_.tables, latent, s), own, first, n);
@@ -189,12 +184,7 @@ class Mover {
     double share[kBlock];
     const double* q = q_.data() + std::size_t(state) * kBlock;
     for (Index i = 0; i < n; ++i) share[i] = weight[i] * q[i];
-    for (Index x = 0; x < b_.states; ++x) {
-      const double* l = rows(b_.likelihood, x, first);
-      double sum = 0.0;
-      for (Index i = 0; i < n; ++i) sum += share[i] * l[i];
-      counts[x] += given[x] * sum;
-    }
+    for (Index x = 0; x < b_.states; ++x) counts[x] += given[x] * k_.dot(share, rows(b_.likelihood, x, first), n);
   }
 
   void maximise(Index latent, int pass) {
@@ -209,6 +199,7 @@ class Mover {
     }
   }
 
+  const Kernels& k_ = kernels();
   const Forest& f_;
   const Branch& b_;
   const Index most_;

@@ -36,11 +36,12 @@ struct Forest {
 
 struct Moved {
   double stays = 0.0;          // log-likelihood of the branch where it hangs now, given all else
-  std::vector<double> goes;    // [latents]: the same where it would hang; nan: the node is part of the branch
+  std::vector<double> goes;    // [latents]: the same where it would hang; nan: part of the branch, or not worth a look
   std::vector<double> tables;  // [latents][most states][states]: P(top | latent)
 };
 
-// At most `passes` over the data: the first counts, the others are EM steps. Places that cannot catch up are given up early.
+// At most `passes` over the data: the first counts, the others are EM steps. Places that the counts do not speak for,
+// or that cannot catch up, are given up early.
 std::vector<Moved> relocations(const Forest& forest, const std::vector<Branch>& branches, int passes, int threads);
 
 }  // namespace latentree

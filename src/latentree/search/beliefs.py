@@ -7,6 +7,7 @@ one place leaves those of all other branches as they are.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,7 +16,7 @@ from ..model import FloatArray
 from ..table import Table
 from .network import Network
 
-__all__ = ["Beliefs"]
+__all__ = ["Beliefs", "Known", "known"]
 
 _TINY = 1e-300  # what an impossible value is given, so that a factor can be taken out again by subtraction
 
@@ -51,6 +52,7 @@ class Beliefs:
             self._logs[v] = rows
         self.total: dict[int, FloatArray] = {}
         self._sent: dict[tuple[int, int], FloatArray] = {}
+        self._distinct: dict[tuple[int, int], Known] = {}
         self._pass()
         root = self._order[0]
         self.log_likelihood = log_sum(np.log(np.maximum(network.alone[root], _TINY)) + self.total[root])
@@ -95,6 +97,12 @@ class Beliefs:
             logs = logs - self.sent(u, v)
         return logs
 
+    def distinct(self, u: int, v: int) -> Known:
+        """What u knows without its neighbour v, once for each distinct row; found when first asked for."""
+        if (u, v) not in self._distinct:
+            self._distinct[u, v] = known(self.about(u, without=[v]))
+        return self._distinct[u, v]
+
     def cavity(self, u: int, v: int) -> FloatArray:
         """P(rows | state of u) without u's neighbour v and all behind it, the largest entry of each row being 1."""
         logs = self.about(u, without=[v])
@@ -135,6 +143,42 @@ class Beliefs:
             return p
         seen: FloatArray = np.vstack([np.eye(graph.states[b]), prior])[self._codes[b]]
         return seen
+
+
+@dataclass(frozen=True)
+class Known:
+    """Log-likelihoods of a node's states, once for each distinct row.
+
+    Attributes
+    ----------
+    ids : int array [patterns]
+        Which of the distinct rows each pattern has.
+    likelihood : array [distinct rows, states]
+        The largest entry of each row is 1.
+    scale : array [patterns]
+        Logarithm of what was divided by.
+    """
+
+    ids: NDArray[np.int32]
+    likelihood: FloatArray
+    scale: FloatArray
+
+
+def known(logs: FloatArray) -> Known:
+    """Find the distinct rows. Those that differ by less than a millionth are one.
+
+    A small branch has few of them, and whatever is computed on them is shared.
+    """
+    top = logs.max(axis=1)
+    logs = logs - top[:, None]
+    keys = np.round(np.maximum(logs, -700.0) * 1e6).astype(np.int64) @ _mixers(logs.shape[1])
+    _, first, ids = np.unique(keys, return_index=True, return_inverse=True)
+    return Known(ids.astype(np.int32), np.exp(logs[first]), top)
+
+
+def _mixers(n: int) -> NDArray[np.int64]:
+    """Odd multipliers that make one number of n, nearly never the same for two different rows."""
+    return np.random.default_rng(n).integers(-(2**62), 2**62, n) * 2 + 1
 
 
 def log_sum(logs: FloatArray) -> FloatArray:

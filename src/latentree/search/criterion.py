@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from math import prod
 from types import SimpleNamespace
 from typing import Any, cast
 
@@ -15,7 +14,7 @@ from ..score import SCORES
 from ..table import Table
 from ..tree import Tree
 from .network import Graph
-from .operators import Move
+from .operators import Move, added_parameters
 
 __all__ = ["PENALISED", "Criterion", "Score"]
 
@@ -80,13 +79,9 @@ class Criterion:
         return self._rate * self.dimension(graph)
 
     def price(self, graph: Graph, move: Move, base: float) -> float:
-        """What a move adds to the penalty ``base`` of a graph; most relocations need no look at the whole tree."""
-        if move.kind == "NR" and not (self.name == "bice" and self.penalised):
-            z, a, c = move.nodes
-            near = [graph.states[u] for u in graph.near[a] if u != z]
-            if len(near) > 2 and graph.states[a] * max(near) <= prod(near):
-                return self._rate * (graph.states[z] - 1) * (graph.states[c] - graph.states[a])
-        return self.penalty(move.applied(graph).regularised()) - base
+        """What a move adds to the penalty ``base`` of a graph; most moves need no look at the whole tree."""
+        more = None if self.name == "bice" and self.penalised else added_parameters(graph, move)
+        return self.penalty(move.applied(graph).regularised()) - base if more is None else self._rate * more
 
     def estimate(self, log_likelihood: float, graph: Graph | Tree) -> float:
         """Score of a structure that reaches this log-likelihood; BIC if the score cannot be told from these."""

@@ -9,11 +9,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import combinations
+from math import prod
 from typing import Literal
 
 from .network import Graph, edge
 
-__all__ = ["ADJUST", "EXPAND", "SIMPLIFY", "Kind", "Move", "moves", "neighbours"]
+__all__ = ["ADJUST", "EXPAND", "SIMPLIFY", "Kind", "Move", "added_parameters", "moves", "neighbours"]
 
 Kind = Literal["SI", "SD", "NI", "ND", "NR", "UN"]
 
@@ -125,6 +126,26 @@ def neighbours(
         if key not in seen:
             seen.add(key)
             yield move, reached
+
+
+def added_parameters(graph: Graph, move: Move) -> int | None:
+    """Parameters that a move adds, told from its surroundings; None if regularisation would act, or might."""
+    k = graph.states
+    if move.kind == "SI":
+        (a,) = move.nodes
+        return 1 + sum(k[u] - 1 for u in graph.near[a])
+    if move.kind == "NI":
+        a, b, c = move.nodes
+        rest = [k[u] for u in graph.near[a] if u not in (b, c)]
+        if k[a] * max(k[a], k[b], k[c]) > k[a] * k[b] * k[c] or k[a] * max(*rest, k[a]) > prod(rest) * k[a]:
+            return None
+        return k[a] * (k[a] - 1)  # b and c cost under the new node what they cost under a
+    if move.kind == "NR":
+        z, a, c = move.nodes
+        rest = [k[u] for u in graph.near[a] if u != z]
+        if len(rest) > 2 and k[a] * max(rest) <= prod(rest):
+            return (k[z] - 1) * (k[c] - k[a])
+    return None
 
 
 def _si(graph: Graph) -> list[Move]:

@@ -18,7 +18,7 @@ from ..model import FloatArray, Model
 from ..runner import Budget, StopReason
 from ..tree import Tree
 from ..variables import Variable
-from .beliefs import Beliefs
+from .beliefs import Beliefs, Known, known
 from .network import Edge, Graph, Network, edge
 from .operators import Move
 
@@ -74,7 +74,7 @@ class _Place:
     nodes: Sequence[int]  # of the new graph, parents first
     parent: Sequence[int]  # positions
     states: Sequence[int]
-    known: Mapping[int, FloatArray]  # log-likelihoods of the states of some nodes
+    known: Mapping[int, Known]  # what hangs behind some nodes says about them
     seen: Sequence[int]  # manifest nodes, whose values are known
     fixed_root: bool
     starts: FloatArray
@@ -98,13 +98,9 @@ def evaluate(move: Move, beliefs: Beliefs, effort: Effort, rng: Generator) -> Ev
     tree = Tree(
         np.array(place.parent), np.array(place.states), np.full(len(place.nodes), -1), tuple(map(str, place.nodes))
     )
-    scale = 0.0
     columns = [Evidence(place.nodes.index(v), beliefs.codes(v).astype(np.int32)) for v in place.seen]
-    ids = np.arange(len(beliefs.weights), dtype=np.int32)
-    for v, logs in place.known.items():
-        top = logs.max(axis=1)
-        scale += float(beliefs.weights @ top)
-        columns.append(Evidence(place.nodes.index(v), ids, np.exp(logs - top[:, None])))
+    columns += [Evidence(place.nodes.index(v), own.ids, own.likelihood) for v, own in place.known.items()]
+    scale = sum(float(beliefs.weights @ own.scale) for own in place.known.values())
     held = np.zeros(tree.size, dtype=bool)
     held[: tree.offsets[1]] = place.fixed_root
     plan = Plan(tree, columns, beliefs.weights)
@@ -136,11 +132,11 @@ def _advance(climb: Climb, steps: int, tol: float) -> None:
 # ---- the place of each operator -------------------------------------------------------------------------------
 
 
-def _ends(beliefs: Beliefs, ends: Sequence[tuple[int, int]]) -> tuple[dict[int, FloatArray], list[int]]:
+def _ends(beliefs: Beliefs, ends: Sequence[tuple[int, int]]) -> tuple[dict[int, Known], list[int]]:
     """What is known about nodes, each given with the neighbour that it is looked at from."""
     graph = beliefs.network.graph
-    known = {v: beliefs.about(v, without=[a]) for v, a in ends if graph.is_latent(v)}
-    return known, [v for v, _ in ends if not graph.is_latent(v)]
+    latent = {v: beliefs.distinct(v, a) for v, a in ends if graph.is_latent(v)}
+    return latent, [v for v, _ in ends if not graph.is_latent(v)]
 
 
 def _flat(*tables: FloatArray) -> FloatArray:
@@ -202,9 +198,9 @@ def _parting(alone: FloatArray, rows: FloatArray, s: int, t: int) -> float:
 
 
 def _around(a: int, k: int, near: Sequence[int], beliefs: Beliefs, starts: Sequence[FloatArray]) -> _Place:
-    known, seen = _ends(beliefs, [(b, a) for b in near])
+    told, seen = _ends(beliefs, [(b, a) for b in near])
     states = [k, *(beliefs.network.graph.states[b] for b in near)]
-    return _Place([a, *near], [-1] + [0] * len(near), states, known, seen, False, np.array(starts))
+    return _Place([a, *near], [-1] + [0] * len(near), states, told, seen, False, np.array(starts))
 
 
 def _ni(move: Move, beliefs: Beliefs, starts: int, rng: Generator) -> _Place:
@@ -214,8 +210,8 @@ def _ni(move: Move, beliefs: Beliefs, starts: int, rng: Generator) -> _Place:
     graph = network.graph
     k, ends = graph.states[a], (graph.states[b], graph.states[c])
     h = min(k, k * ends[0] * ends[1] // max(k, *ends))  # as regularisation would have it
-    known, seen = _ends(beliefs, [(b, a), (c, a)])
-    known[a] = beliefs.about(a, without=[b, c])
+    told, seen = _ends(beliefs, [(b, a), (c, a)])
+    told[a] = known(beliefs.about(a, without=[b, c]))
     tables = [network.given(x, a)[:h] for x in (b, c)]
     counts = triple(beliefs, a, b, c)
     made = []
@@ -226,7 +222,7 @@ def _ni(move: Move, beliefs: Beliefs, starts: int, rng: Generator) -> _Place:
             copy = np.eye(k)[:, :h] if h == k else np.full((k, h), 1.0 / h)
             share = _SHAKE if i % 2 == 0 else 0.9
             made.append(_flat(network.alone[a], _shaken(copy, rng, share), *(_shaken(t, rng, share) for t in tables)))
-    return _Place([a, graph.fresh(), b, c], [-1, 0, 1, 1], [k, h, *ends], known, seen, True, np.array(made))
+    return _Place([a, graph.fresh(), b, c], [-1, 0, 1, 1], [k, h, *ends], told, seen, True, np.array(made))
 
 
 def triple(beliefs: Beliefs, a: int, b: int, c: int) -> FloatArray:
@@ -262,12 +258,12 @@ def _nd(move: Move, beliefs: Beliefs, starts: int, rng: Generator) -> _Place:
     network = beliefs.network
     graph = network.graph
     rest = [c for c in graph.near[b] if c != a]
-    known, seen = _ends(beliefs, [(c, b) for c in rest])
-    known[a] = beliefs.about(a, without=[b])
+    told, seen = _ends(beliefs, [(c, b) for c in rest])
+    told[a] = beliefs.distinct(a, b)
     through = [network.given(b, a) @ network.given(c, b) for c in rest]
     start = _flat(network.alone[a], *through)
     states = [graph.states[a], *(graph.states[c] for c in rest)]
-    return _Place([a, *rest], [-1] + [0] * len(rest), states, known, seen, True, start[None])
+    return _Place([a, *rest], [-1] + [0] * len(rest), states, told, seen, True, start[None])
 
 
 def _un(move: Move, beliefs: Beliefs, starts: int, rng: Generator) -> _Place:
@@ -276,7 +272,7 @@ def _un(move: Move, beliefs: Beliefs, starts: int, rng: Generator) -> _Place:
     network = beliefs.network
     graph = network.graph
     here, there = ([c for c in graph.near[x] if c != y] for x, y in ((a, b), (b, a)))
-    known, seen = _ends(beliefs, [(c, a) for c in here] + [(c, b) for c in there])
+    told, seen = _ends(beliefs, [(c, a) for c in here] + [(c, b) for c in there])
     pairs = network.alone[a][:, None] * network.given(b, a)
     made = []
     for i in range(starts):
@@ -287,7 +283,7 @@ def _un(move: Move, beliefs: Beliefs, starts: int, rng: Generator) -> _Place:
         made.append(_flat(prior / prior.sum(), *(_shaken(table, rng, 0.05) for table in tables)))
     near = [*here, *there]
     states = [k, *(graph.states[c] for c in near)]
-    return _Place([a, *near], [-1] + [0] * len(near), states, known, seen, False, np.array(made))
+    return _Place([a, *near], [-1] + [0] * len(near), states, told, seen, False, np.array(made))
 
 
 def _nr(move: Move, beliefs: Beliefs, starts: int, rng: Generator) -> _Place:
@@ -299,12 +295,12 @@ def _nr(move: Move, beliefs: Beliefs, starts: int, rng: Generator) -> _Place:
 def relocated(z: int, a: int, c: int, beliefs: Beliefs, left: Mapping[int, FloatArray]) -> _Place:
     """The place of a relocation, given the messages without z's branch."""
     network = beliefs.network
-    known, seen = _ends(beliefs, [(z, a)])
-    known[c] = left[c]
+    told, seen = _ends(beliefs, [(z, a)])
+    told[c] = known(left[c])
     start = together(z, a, c, beliefs, left)
     start = 0.9 * start / start.sum(axis=1, keepdims=True) + 0.1 * network.alone[z]
     states = [network.graph.states[c], network.graph.states[z]]
-    return _Place([c, z], [-1, 0], states, known, seen, True, _flat(network.alone[c], start)[None])
+    return _Place([c, z], [-1, 0], states, told, seen, True, _flat(network.alone[c], start)[None])
 
 
 def together(z: int, a: int, c: int, beliefs: Beliefs, left: Mapping[int, FloatArray]) -> FloatArray:
