@@ -6,7 +6,9 @@ one place leaves those of all other branches as they are.
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from collections.abc import Iterable, Mapping
+from threading import Lock
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +20,7 @@ from .network import Network
 __all__ = ["Beliefs"]
 
 _TINY = 1e-300  # what an impossible value is given, so that a factor can be taken out again by subtraction
+_KEPT = 4  # branches whose absence is remembered
 
 
 class Beliefs:
@@ -51,6 +54,8 @@ class Beliefs:
             self._logs[v] = rows
         self.total: dict[int, FloatArray] = {}
         self._sent: dict[tuple[int, int], FloatArray] = {}
+        self._left: OrderedDict[tuple[int, int], Mapping[int, FloatArray]] = OrderedDict()
+        self._lock = Lock()
         self._pass()
         root = self._order[0]
         self.log_likelihood = log_sum(np.log(np.maximum(network.alone[root], _TINY)) + self.total[root])
@@ -97,6 +102,14 @@ class Beliefs:
 
     def without(self, z: int, a: int) -> Mapping[int, FloatArray]:
         """``total`` of every latent on a's side when the branch that hangs at a by z is taken away."""
+        with self._lock:  # z goes to many places one after the other: the last few are kept
+            if (z, a) not in self._left:
+                while len(self._left) >= _KEPT:
+                    self._left.popitem(last=False)
+                self._left[z, a] = self._parted(z, a)
+            return self._left[z, a]
+
+    def _parted(self, z: int, a: int) -> Mapping[int, FloatArray]:
         graph = self.network.graph
         left = {a: self.about(a, without=[z])}
         ahead = [(a, z)]
