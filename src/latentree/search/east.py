@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from .beliefs import Beliefs
-from .evaluation import FULL, Rank, best_fitted, by_score, forecast, moved, renumbered, staged, star
+from .evaluation import FULL, Rank, best_fitted, by_score, forecast, moved, renumbered, staged, star, unit_improvement
 from .network import Graph, Network
 from .operators import ADJUST, EXPAND, Kind, Move, neighbours
 from .restricted import applied, regularised
@@ -69,7 +69,9 @@ def _best(search: Search, state: State, network: Network, beliefs: Beliefs) -> t
     """m1 <- arg max over the phase's operators, if it is better than m."""
     graph = network.graph
     reachable = _enhancements(state, graph) if state.phase == "enhance" else neighbours(graph, KINDS[state.phase])
-    rank = _ratio(search, state, graph) if search.options["ratio"] and state.phase == "expand" else by_score
+    rank: Rank = by_score
+    if search.options["ratio"] and state.phase == "expand":  # C 1
+        rank = unit_improvement(state.score, search.criterion.dimension(graph))
     ranked, n = staged(search, beliefs, reachable, rank)
     if not ranked:
         return None
@@ -87,20 +89,6 @@ def _best(search: Search, state: State, network: Network, beliefs: Beliefs) -> t
         else:
             to = "expand"
     return moved(state, move, fit, score, candidates=n, to=to, memory=memory)
-
-
-def _ratio(search: Search, state: State, graph: Graph) -> Rank:
-    """Improvement ratio (C 1): (BIC(m') - BIC(m)) / (d(m') - d(m)).
-
-    A loss is not divided: spread over many parameters it would look small. What costs no parameter is taken for free.
-    """
-    d = search.criterion.dimension(graph)
-
-    def ratio(score: float, dimension: int) -> float:
-        gain = score - state.score
-        return gain / max(dimension - d, 1e-9) if gain > 0 else gain
-
-    return ratio
 
 
 def _enhancements(state: State, graph: Graph) -> Iterable[tuple[Move, Graph]]:

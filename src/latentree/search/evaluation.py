@@ -21,7 +21,7 @@ from .state import OutOfTime, Search, State
 from .trace import Step
 
 __all__ = ["FULL", "Candidate", "Rank", "best_fitted", "by_score", "evaluated", "fitted", "forecast", "moved"]
-__all__ += ["names_of", "renumbered", "staged", "star"]
+__all__ += ["names_of", "renumbered", "staged", "star", "unit_improvement", "whole"]
 
 Generator = np.random.Generator
 
@@ -62,6 +62,19 @@ Rank = Callable[[float, int], float]
 def by_score(score: float, dimension: int) -> float:
     """The score itself."""
     return score
+
+
+def unit_improvement(before: float, dimension_before: int) -> Rank:
+    """Unit improvement (Z 2), improvement ratio (C 1): (BIC(m') - BIC(m)) / (d(m') - d(m)).
+
+    A loss is not divided: spread over many parameters it would look small. What costs no parameter is taken for free.
+    """
+
+    def unit(score: float, dimension: int) -> float:
+        gain = score - before
+        return gain / max(dimension - dimension_before, 1e-9) if gain > 0 else gain
+
+    return unit
 
 
 def evaluated(
@@ -136,6 +149,11 @@ def fitted(search: Search, model: Model, rng: Generator, *, threads: int | None 
         budget=search.clock,
         threads=threads or search.n_jobs,
     )
+    return whole(fit)
+
+
+def whole(fit: Fit) -> Fit:
+    """Break the step off if the fit was broken off: half a fit is of no use."""
     if fit.reason is StopReason.INTERRUPTED:
         raise KeyboardInterrupt
     if fit.reason is StopReason.TIME:
