@@ -38,6 +38,16 @@ def make_engine(
     /,
 ) -> Engine: ...
 
+def relocations(
+    posteriors: Sequence[FloatArray],
+    links: Sequence[tuple[int, int, FloatArray, FloatArray]],
+    branches: Sequence[tuple[int, int, FloatArray, FloatArray, FloatArray]],
+    weights: FloatArray,
+    passes: int,
+    threads: int,
+    /,
+) -> list[tuple[float, FloatArray, FloatArray]]: ...
+
 class Em:
     n_runs: int
     def __init__(

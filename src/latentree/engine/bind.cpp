@@ -12,6 +12,7 @@
 
 #include "distinct.hpp"
 #include "engine.hpp"
+#include "relocate.hpp"
 
 namespace nb = nanobind;
 using namespace latentree;
@@ -98,6 +99,49 @@ auto look(Em& e, F f) {
   const nb::gil_scoped_release release;
   const std::lock_guard<std::mutex> lock(e.mutex());
   return f();
+}
+
+using LinkArrays = std::tuple<Index, Index, Matrix, Matrix>;
+using BranchArrays = std::tuple<Index, Index, Matrix, Matrix, Vector>;
+
+nb::list relocate(const std::vector<Matrix>& posteriors, const std::vector<LinkArrays>& links,
+                  const std::vector<BranchArrays>& branches, Vector weights, int passes, int threads) {
+  Forest forest{{}, {}, {}, weights.data(), static_cast<Index>(weights.size())};
+  const std::size_t rows = weights.size();
+  for (const Matrix& p : posteriors) {
+    require(p.shape(1) == rows && p.shape(0) > 0, "a posterior for each row");
+    forest.states.push_back(static_cast<Index>(p.shape(0)));
+    forest.posterior.push_back(p.data());
+  }
+  const Index n = static_cast<Index>(posteriors.size());
+  require(n > 0 && passes >= 2, "at least one latent and two passes");
+  require(links.size() == 2 * (posteriors.size() - 1), "both directions of every edge of a tree");
+  for (const auto& [from, to, cavity, table] : links) {
+    require(from >= 0 && from < n && to >= 0 && to < n && from != to, "links join two latents");
+    const std::size_t a = forest.states[from], b = forest.states[to];
+    require(cavity.shape(0) == a && cavity.shape(1) == rows, "a cavity for each state and row");
+    require(table.shape(0) == b && table.shape(1) == a, "a link's table fits its ends");
+    forest.links.push_back({from, to, cavity.data(), table.data()});
+  }
+  std::vector<Branch> own;
+  for (const auto& [at, top, likelihood, table, prior] : branches) {
+    require(at >= 0 && at < n && top >= -1 && top < n && top != at, "a branch hangs at a latent");
+    const std::size_t k = prior.size();
+    require(k > 0 && likelihood.shape(0) == k && likelihood.shape(1) == rows, "a likelihood for each state and row");
+    require(table.shape(0) == std::size_t(forest.states[at]) && table.shape(1) == k, "a branch's table fits");
+    own.push_back({at, top, likelihood.data(), table.data(), prior.data(), static_cast<Index>(k)});
+  }
+  std::vector<Moved> moved;
+  {
+    const nb::gil_scoped_release release;
+    moved = relocations(forest, own, passes, threads);
+  }
+  nb::list out;
+  const std::size_t most = *std::max_element(forest.states.begin(), forest.states.end());
+  for (std::size_t i = 0; i < moved.size(); ++i)
+    out.append(nb::make_tuple(moved[i].stays, give(std::move(moved[i].goes)),
+                              give(std::move(moved[i].tables), {std::size_t(n), most, std::size_t(own[i].states)})));
+  return out;
 }
 
 }  // namespace
@@ -205,6 +249,7 @@ NB_MODULE(_core, m) {
         return std::make_tuple(give(std::move(rows), {n, k}), give(std::move(scale)), give(std::move(logs), {n, k}));
       });
   m.def("make_engine", &make_engine);
+  m.def("relocations", &relocate);
 
   nb::class_<Em>(m, "Em")
       .def("__init__", [](Em* self, std::shared_ptr<Engine> engine, Matrix starts, std::optional<Vector> pseudo,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from math import prod
 from types import SimpleNamespace
 from typing import Any, cast
 
@@ -14,6 +15,7 @@ from ..score import SCORES
 from ..table import Table
 from ..tree import Tree
 from .network import Graph
+from .operators import Move
 
 __all__ = ["PENALISED", "Criterion", "Score"]
 
@@ -76,6 +78,15 @@ class Criterion:
     def penalty(self, graph: Graph | Tree) -> float:
         """What a structure costs; for scores that are not penalised likelihoods, what BIC says."""
         return self._rate * self.dimension(graph)
+
+    def price(self, graph: Graph, move: Move, base: float) -> float:
+        """What a move adds to the penalty ``base`` of a graph; most relocations need no look at the whole tree."""
+        if move.kind == "NR" and not (self.name == "bice" and self.penalised):
+            z, a, c = move.nodes
+            near = [graph.states[u] for u in graph.near[a] if u != z]
+            if len(near) > 2 and graph.states[a] * max(near) <= prod(near):
+                return self._rate * (graph.states[z] - 1) * (graph.states[c] - graph.states[a])
+        return self.penalty(move.applied(graph).regularised()) - base
 
     def estimate(self, log_likelihood: float, graph: Graph | Tree) -> float:
         """Score of a structure that reaches this log-likelihood; BIC if the score cannot be told from these."""

@@ -25,6 +25,7 @@ from .trace import Step, trace_from_plain, trace_to_plain
 __all__ = ["DEFAULT", "METHODS", "Run", "learn"]
 
 METHODS: dict[str, str] = {
+    "swift": "latentree.search.swift",
     "east": "latentree.search.east",
     "east0": "latentree.search.east",
     "dhc": "latentree.search.dhc",
@@ -36,7 +37,7 @@ METHODS: dict[str, str] = {
 PRESETS: dict[str, dict[str, Any]] = {"east0": {"ratio": False}}
 """Options that a name stands for."""
 
-DEFAULT = "east"
+DEFAULT = "swift"
 """The method that is used unless another is named."""
 
 OnStep = Callable[[Step], None]

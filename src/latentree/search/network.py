@@ -53,11 +53,11 @@ class Graph:
         return cls(near, dict(enumerate(map(int, cardinalities))) | {n: n_states}, n)
 
     @classmethod
-    def from_tree(cls, tree: Tree) -> tuple[Graph, list[int]]:
+    def from_tree(cls, tree: Tree, numbers: Sequence[int] | None = None) -> tuple[Graph, list[int]]:
         """The tree without its root, and the number that each of its nodes gets."""
         n = tree.n_variables
         fresh = iter(range(n, n + tree.n_nodes))
-        number = [int(i) if i >= 0 else next(fresh) for i in tree.variable]
+        number = list(numbers or (int(i) if i >= 0 else next(fresh) for i in tree.variable))
         near = {number[v]: tuple(sorted(number[u] for u in tree.neighbours(v))) for v in range(tree.n_nodes)}
         return cls(near, {number[v]: int(k) for v, k in enumerate(tree.cardinality)}, n), number
 
@@ -209,10 +209,10 @@ class Network:
     alone: Mapping[int, FloatArray]
 
     @classmethod
-    def from_model(cls, model: Model) -> Network:
-        """Take a model's root away."""
+    def from_model(cls, model: Model, numbers: Sequence[int] | None = None) -> Network:
+        """Take a model's root away; ``numbers`` are those its nodes shall have, if not the first that are free."""
         tree = model.tree
-        graph, number = Graph.from_tree(tree)
+        graph, number = Graph.from_tree(tree, numbers)
         alone = model.marginals()
         joint: dict[Edge, FloatArray] = {}
         for v in range(1, tree.n_nodes):

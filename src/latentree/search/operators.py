@@ -15,7 +15,7 @@ from .network import Graph, edge
 
 __all__ = ["ADJUST", "EXPAND", "SIMPLIFY", "Kind", "Move", "moves", "neighbours"]
 
-Kind = Literal["SI", "SD", "NI", "ND", "NR"]
+Kind = Literal["SI", "SD", "NI", "ND", "NR", "UN"]
 
 EXPAND: tuple[Kind, ...] = ("SI", "NI")
 ADJUST: tuple[Kind, ...] = ("NR",)
@@ -36,7 +36,7 @@ class Move:
         neighbours and ``ND`` deletes one; ``NR`` relocates a node.
     nodes : tuple of int
         SI, SD: (latent,). NI: (latent, neighbour, neighbour). ND: (deleted latent, the neighbour that takes over).
-        NR: (relocated node, where it was, where it goes).
+        NR: (relocated node, where it was, where it goes). UN: (deleted latent, the neighbour it becomes one with, states).
     """
 
     kind: Kind
@@ -58,6 +58,9 @@ class Move:
         if self.kind == "ND":
             b, a = self.nodes
             return graph.edited(without=[b], join=[edge(a, c) for c in graph.near[b] if c != a])
+        if self.kind == "UN":
+            b, a, k = self.nodes
+            return graph.edited(without=[b], join=[edge(a, c) for c in graph.near[b] if c != a], states={a: k})
         z, a, c = self.nodes
         return graph.edited(cut=[edge(z, a)], join=[edge(z, c)])
 
@@ -70,6 +73,8 @@ class Move:
         if self.kind == "NR":
             z, a, c = self.nodes
             return Move("NR", (z, c, a))
+        if self.kind == "UN":
+            return None
         b, a = self.nodes
         rest = [u for u in graph.near[b] if u != a]
         # NI moves two neighbours and copies the number of states: it makes back only such a node
@@ -84,6 +89,7 @@ class Move:
             "NI": lambda: f"a new latent between {n[0]} and {n[1]}, {n[2]}",
             "ND": lambda: f"{n[0]} deleted, its neighbours joined to {n[1]}",
             "NR": lambda: f"{n[0]} moved from {n[1]} to {n[2]}",
+            "UN": lambda: f"{n[0]} and {n[1]} united, with {self.nodes[2]} states",
         }[self.kind]()
 
 

@@ -270,6 +270,26 @@ def _nd(move: Move, beliefs: Beliefs, starts: int, rng: Generator) -> _Place:
     return _Place([a, *rest], [-1] + [0] * len(rest), states, known, seen, True, start[None])
 
 
+def _un(move: Move, beliefs: Beliefs, starts: int, rng: Generator) -> _Place:
+    """b and a become one: its states are the likeliest pairs of theirs, with some luck in the choice."""
+    b, a, k = move.nodes
+    network = beliefs.network
+    graph = network.graph
+    here, there = ([c for c in graph.near[x] if c != y] for x, y in ((a, b), (b, a)))
+    known, seen = _ends(beliefs, [(c, a) for c in here] + [(c, b) for c in there])
+    pairs = network.alone[a][:, None] * network.given(b, a)
+    made = []
+    for i in range(starts):
+        luck = rng.standard_exponential(pairs.shape) if i else 1.0
+        s, t = np.unravel_index(np.argsort(-(pairs * luck), axis=None, kind="stable")[:k], pairs.shape)
+        prior = pairs[s, t] + 1e-6
+        tables = [network.given(c, a)[s] for c in here] + [network.given(c, b)[t] for c in there]
+        made.append(_flat(prior / prior.sum(), *(_shaken(table, rng, 0.05) for table in tables)))
+    near = [*here, *there]
+    states = [k, *(graph.states[c] for c in near)]
+    return _Place([a, *near], [-1] + [0] * len(near), states, known, seen, False, np.array(made))
+
+
 def _nr(move: Move, beliefs: Beliefs, starts: int, rng: Generator) -> _Place:
     """z moved from a to c. The likelihood is concave in P(z | c): one start will do."""
     z, a, c = move.nodes
@@ -299,7 +319,7 @@ def together(z: int, a: int, c: int, beliefs: Beliefs, left: Mapping[int, FloatA
     return np.maximum(counts[:, 1:], 1e-12)
 
 
-_MAKERS = {"SI": _si, "SD": _sd, "NI": _ni, "ND": _nd, "NR": _nr}
+_MAKERS = {"SI": _si, "SD": _sd, "NI": _ni, "ND": _nd, "NR": _nr, "UN": _un}
 
 
 # ---- the whole model after a move -------------------------------------------------------------------------------
@@ -316,7 +336,7 @@ def applied(found: Evaluated, network: Network) -> Network:
     graph = found.move.applied(network.graph)
     graph = graph.edited(states={v: t.shape[1] for (v, _), t in tables.items()})
     alone = dict(network.alone)
-    if len(found.alone) != len(alone[found.root]) or found.move.kind in ("SI", "SD"):
+    if len(found.alone) != len(alone[found.root]) or found.move.kind in ("SI", "SD", "UN"):
         alone[found.root] = found.alone
     joint: dict[Edge, FloatArray] = {}
     order, parent = graph.rooted(found.root)

@@ -1,0 +1,187 @@
+"""Our own search: the operators and the principle of the sources, with the work taken out of them.
+
+It climbs from the latent class model with two states. A step looks at all moves of all kinds at once: new nodes that the
+completed data speak for, all relocations, more and fewer states, and unions of two latents. It carries out together all
+that do not touch each other, fits all probabilities, and halves the bundle if that did not pay. More states are held back
+where a new node gains more for each parameter.
+
+When nothing gains any more, it looks ahead: moves that lose a little are carried out one by one, and the search goes on
+for a few steps around them; what ends higher is kept.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ..estimation import Fit, em
+from ..model import Model, normalised
+from ..runner import StopReason
+from ..tree import Tree
+from .beliefs import Beliefs
+from .evaluation import names_of
+from .network import Graph, Network
+from .operators import Move
+from .proposals import Proposal, carried_out, propose, together
+from .restricted import regularised
+from .state import OutOfTime, Search, State
+from .trace import Step
+
+__all__ = ["OPTIONS", "begin", "step"]
+
+OPTIONS: Mapping[str, Any] = {"loss": 40.0, "ahead": 6, "trials": 60, "tol": 0.05, "iterations": 60}
+"""``loss``: how much a move may lose to be tried when nothing gains; ``ahead``: steps that follow it; ``trials``: how many
+such moves are tried before the search ends (0: none). ``tol``, ``iterations``: when EM stops within the search."""
+
+_GAIN = 0.01
+"""Least gain of a step."""
+_ESCAPE = 0.5
+"""Least gain of a look ahead."""
+_FLOOR = 1e-5
+"""Probabilities of zero could not be left again by EM: they start from here."""
+_BUNDLE = 4
+"""Looks ahead that are taken side by side, whatever the threads."""
+
+
+@dataclass(frozen=True)
+class _Point:
+    """A network and the fit it comes from."""
+
+    network: Network
+    fit: Fit
+    score: float
+
+
+def begin(search: Search) -> State:
+    """The latent class model with two states, or the model the user gave."""
+    if search.start is None:
+        tree = Tree.star(2, search.table.cardinalities)
+        network = Network.from_model(Model.random(tree, search.table.variables, search.rng))
+    else:
+        network = regularised(Network.from_model(search.start))
+    point = _fitted(search, network, search.n_jobs)
+    return State(point.fit, point.score, "climb", memory={"tried": []})
+
+
+def step(search: Search, state: State) -> tuple[State, Step | None]:
+    """The next bundle of moves that raises the score, or the next look ahead that does."""
+    here = _Point(Network.from_model(state.fit.model), state.fit, state.score)
+    if state.phase == "climb":
+        found = propose(search, here.network, Beliefs(here.network, search.table), threads=search.n_jobs)
+        point, done, looked = _bundle(search, here, found, search.n_jobs)
+        if done:
+            return _moved(search, state, point, done, len(found), "climb", state.memory["tried"])
+        if not search.options["trials"]:
+            return state.to("climb", done=True), None
+        state = state.to("escape")
+    return _escaped(search, state, here)
+
+
+def _moved(
+    search: Search, state: State, point: _Point, done: Sequence[Proposal], looked: int, to: str, tried: Sequence[str]
+) -> tuple[State, Step]:
+    names = names_of(state.fit.model.tree)
+    made = Step.of(
+        point.fit.model,
+        phase=state.phase,
+        kind="+".join(sorted({p.move.kind for p in done})),
+        operation="; ".join(p.move.describe(names) for p in done),
+        score=point.score,
+        log_likelihood=point.fit.log_likelihood,
+        candidates=looked,
+    )
+    return State(point.fit, point.score, to, memory={"tried": list(tried)}), made
+
+
+# ---- climbing -----------------------------------------------------------------------------------------------------
+
+
+def _fitted(search: Search, network: Network, threads: int) -> _Point:
+    """All probabilities fitted; the nodes keep their numbers."""
+    order, _ = network.graph.rooted()
+    model = network.to_model(search.table.variables)
+    model = model.with_parameters(normalised(model.tree, np.maximum(model.parameters, _FLOOR)))
+    tol, steps = search.options["tol"], search.options["iterations"]
+    fit = em(model, search.table, tol=tol, max_iterations=steps, budget=search.clock, threads=threads)
+    if fit.reason is StopReason.INTERRUPTED:
+        raise KeyboardInterrupt
+    if fit.reason is StopReason.TIME:
+        raise OutOfTime
+    return _Point(Network.from_model(fit.model, order), fit, search.criterion(fit))
+
+
+def _bundle(
+    search: Search, here: _Point, found: Sequence[Proposal], threads: int
+) -> tuple[_Point, list[Proposal], int]:
+    """Carry out what can be done together; if that does not pay, a third of it, and so on."""
+    most, tries = None, 0
+    left = list(found)
+    while left and tries < 5:
+        network, done = carried_out(together(left, here.network.graph, most), here.network)
+        point = _fitted(search, network, threads)
+        if point.score > here.score + _GAIN:
+            return point, done, tries
+        tries += 1
+        if len(done) > 1:
+            most = max(1, len(done) // 3)
+        else:
+            left = [p for p in left if p not in done] if done else left[1:]
+    return here, [], tries
+
+
+# ---- looking ahead --------------------------------------------------------------------------------------------------
+
+
+def _escaped(search: Search, state: State, here: _Point) -> tuple[State, Step | None]:
+    """Try moves that lose, the least losing first, until one leads higher."""
+    loss, trials = search.options["loss"], search.options["trials"]
+    found = propose(search, here.network, Beliefs(here.network, search.table), least=-loss, threads=search.n_jobs)
+    tried = list(state.memory["tried"])
+    seen = set(tried)
+    todo = []
+    for p in found:
+        name = _name(p.move.applied(here.network.graph).regularised())
+        if name not in seen:
+            seen.add(name)
+            todo.append((p, name))
+    todo = todo[:trials]
+    for first in range(0, len(todo), _BUNDLE):
+        bundle = todo[first : first + _BUNDLE]
+        tried += [name for _, name in bundle]
+        ends = search.each(lambda item, rng: _ahead(search, here, item[0], rng), bundle, stage="looks ahead")
+        best = max(range(len(ends)), key=lambda i: ends[i].score)
+        if ends[best].score > here.score + _ESCAPE:
+            return _moved(search, state, ends[best], [bundle[best][0]], first + len(bundle), "climb", tried)
+    return state.to("escape", done=True, tried=tried), None
+
+
+def _ahead(search: Search, here: _Point, first: Proposal, rng: np.random.Generator) -> _Point:
+    """Where a move and a few steps around it lead."""
+    network, _ = carried_out([first], here.network)
+    point = _fitted(search, network, 1)
+    around = _surroundings(here.network.graph, first.move) | _surroundings(network.graph, first.move)
+    for _ in range(search.options["ahead"]):
+        beliefs = Beliefs(point.network, search.table)
+        found = propose(search, point.network, beliefs, around=around, rng=rng)
+        after, done, _ = _bundle(search, point, found, 1)
+        if not done:
+            break
+        for p in done:
+            around |= _surroundings(point.network.graph, p.move) | _surroundings(after.network.graph, p.move)
+        point = after
+    return point
+
+
+def _surroundings(graph: Graph, move: Move) -> set[int]:
+    """The nodes of a move that are there, and their neighbours."""
+    nodes = move.nodes[:2] if move.kind == "UN" else move.nodes
+    own = {v for v in nodes if v in graph.near}
+    return own.union(*(graph.near[v] for v in own)) if own else set()
+
+
+def _name(graph: Graph) -> str:
+    return hashlib.sha256(repr(graph.key()).encode()).hexdigest()[:16]
