@@ -71,7 +71,7 @@ def _skeletons(cardinalities: Sequence[int]) -> list[Graph]:
 
 
 def _with_narrow_nodes(graph: Graph) -> Iterator[Graph]:
-    """The graph, and all that have latents of fewer states between some neighbours (Z 2: strictly fewer than either's)."""
+    """The graph, and all that have latents of strictly fewer states between some neighbours (Z 2)."""
     choices = [range(1, min(graph.states[a], graph.states[b])) for a, b in graph.edges]  # 1 stands for no node
     for states in product(*choices):
         full = graph
@@ -161,4 +161,6 @@ def _cell(values: Sequence[float], best: float) -> str:
 def _described(graph: Graph) -> str:
     """Each latent as its number of states and the variables (from 1) and latents (z1, ...) around it."""
     name = {v: f"z{i + 1}" for i, v in enumerate(graph.latents)} | {v: str(v + 1) for v in range(graph.n_manifest)}
-    return "; ".join(f"{name[z]} ({graph.states[z]}): {' '.join(name[u] for u in graph.near[z])}" for z in graph.latents)
+    return "; ".join(
+        f"{name[z]} ({graph.states[z]}): {' '.join(name[u] for u in graph.near[z])}" for z in graph.latents
+    )
