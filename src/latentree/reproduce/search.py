@@ -44,7 +44,8 @@ def main(arguments: Sequence[str]) -> None:
     head = f"""# Learning the tree
 
 Made by `{shown}` in {time.perf_counter() - began:.0f} s,
-on a machine that did other things besides: compare seconds only with each other. BIC is LL - d/2 ln N, higher being better.
+on a machine that did other things besides: compare seconds only with each other. BIC is LL - d/2 ln N, higher being
+better.
 """
     deliver(head + text, given.out)
 

@@ -99,10 +99,10 @@ def page(found: Sequence[Climb], truth: Mapping[int, float], *, rows: int) -> st
 ## DHC, SHC and HSHC (Z 5.1)
 
 {rows:,} rows from models with 6 to 18 ternary variables (three on each latent, latents of 2 and 3 states in a chain,
-every row of a table with a component above {DOMINANT}); EM and local EM from 64 starts, gain 0.01, at most 500 steps, as
-in Z. KL on 5,000 test rows / BIC / seconds. Z has no numbers, only a figure: there HSHC1 is poor in two of five cases,
-HSHC2 and HSHC3 match the generative models, and HSHC is much faster than SHC. Z found SHC 22 times faster than DHC on
-one model.
+every row of a table with a component above {DOMINANT}); EM and local EM from 64 starts, gain 0.01, at most 500 steps,
+as in Z. KL on 5,000 test rows / BIC / seconds. Z has no numbers, only a figure: there HSHC1 is poor in two of five
+cases, HSHC2 and HSHC3 match the generative models, and HSHC is much faster than SHC. Z found SHC 22 times faster than
+DHC on one model.
 
 """
     methods = [m for m in CLIMBERS if any(c.method == m for c in found)]

@@ -199,11 +199,11 @@ def page(cases: Sequence[Case], truth: Mapping[str, tuple[float, float]], *, see
 ## EAST against EAST0 (C table 1)
 
 Means over {runs} runs, standard deviations in brackets. Restricted likelihood as in C (8 starts, 40 steps), full EM
-from 32 starts. The data are ours, made after C's recipe; C's own figures, for other models, stand in the last columns. KL is
-the empirical divergence from the generator on 5,000 test rows; 0.01 is added to every expected count first, so that
-nothing has probability zero. "Structure itself" is the generating tree, regularised and fitted; +- is a standard error.
-The target is the larger of C's EAST and that plus two standard errors. "Skeletons" counts the runs that found the
-generating tree, numbers of states aside; "fat" counts latents with more than the three states of the generator's.
+from 32 starts. The data are ours, made after C's recipe; C's own figures, for other models, stand in the last columns.
+KL is the empirical divergence from the generator on 5,000 test rows; 0.01 is added to every expected count first, so
+that nothing has probability zero. "Structure itself" is the generating tree, regularised and fitted; +- is a standard
+error. The target is the larger of C's EAST and that plus two standard errors. "Skeletons" counts the runs that found
+the generating tree, numbers of states aside; "fat" counts latents with more than the three states of the generator's.
 
 """
     rows = []
@@ -218,7 +218,7 @@ generating tree, numbers of states aside; "fat" counts latents with more than th
             own = [c for c in cases if c.data == data and c.method == method]
             if own:
                 rows.append([data, method, *_line(own, target), *TABLE_1.get((method, data), ("", ""))])
-    head = ["data", "method", "KL", "target met", "BIC (mean)", "BIC (best)", "reference passed", "seconds", "steps"]
+    head = ["data", "method", "KL", "target: met", "BIC (mean)", "BIC (best)", "reference passed", "seconds", "steps"]
     head += ["first SI", "fat", "skeletons"]
     text += markdown([*head, "C: KL", "C: steps"], [r + [""] * (len(head) + 2 - len(r)) for r in rows])
     return text + _growth(cases) + _deadlocks(cases, seed, jobs)
@@ -282,8 +282,8 @@ def _deadlocks(cases: Sequence[Case], seed: int, jobs: int) -> str:
         for name, k, less, run in found
     ]
     text += (
-        f"EAST0's lowest run on {case.data} ended with {case.fat} latents of more than three states. Each in turn loses "
-        "a state, by hand, and EAST0 goes on from there.\n\n"
+        f"EAST0's lowest run on {case.data} ended with {case.fat} latents of more than three states. Each in turn "
+        "loses a state, by hand, and EAST0 goes on from there.\n\n"
     )
     head = ["latent", "states", "BIC of EAST0", "with one state less", "after going on", "escaped"]
     return text + markdown(head, rows)
