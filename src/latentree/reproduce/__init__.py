@@ -13,6 +13,7 @@ __all__ = ["NAMES", "reproduce"]
 
 NAMES = {
     "merging": "K table 5.1: merging states of over-fitted models",
+    "search": "C table 1, figure 5 and 5.3, Z 5.1, E 1: searches for the tree, and all trees of small data",
     "selection": "W figures 4.4-4.5, tables 4.1-4.4, 4.6, and E 3.1: choosing the number of classes",
 }
 """What can be reproduced; the module has the same name, with underscores."""

@@ -6,8 +6,10 @@ one place leaves those of all other branches as they are.
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from threading import Lock
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +21,7 @@ from .network import Network
 __all__ = ["Beliefs", "Known", "known"]
 
 _TINY = 1e-300  # what an impossible value is given, so that a factor can be taken out again by subtraction
+_KEPT = 4  # branches whose absence is remembered
 
 
 class Beliefs:
@@ -53,6 +56,8 @@ class Beliefs:
         self.total: dict[int, FloatArray] = {}
         self._sent: dict[tuple[int, int], FloatArray] = {}
         self._distinct: dict[tuple[int, int], Known] = {}
+        self._left: OrderedDict[tuple[int, int], Mapping[int, FloatArray]] = OrderedDict()
+        self._lock = Lock()
         self._pass()
         root = self._order[0]
         self.log_likelihood = log_sum(np.log(np.maximum(network.alone[root], _TINY)) + self.total[root])
@@ -111,6 +116,14 @@ class Beliefs:
 
     def without(self, z: int, a: int) -> Mapping[int, FloatArray]:
         """``total`` of every latent on a's side when the branch that hangs at a by z is taken away."""
+        with self._lock:  # z goes to many places one after the other: the last few are kept
+            if (z, a) not in self._left:
+                while len(self._left) >= _KEPT:
+                    self._left.popitem(last=False)
+                self._left[z, a] = self._parted(z, a)
+            return self._left[z, a]
+
+    def _parted(self, z: int, a: int) -> Mapping[int, FloatArray]:
         graph = self.network.graph
         left = {a: self.about(a, without=[z])}
         ahead = [(a, z)]

@@ -7,18 +7,18 @@ with ``screening=None, evaluation=(8, 40, 0.1)``, as in C (mu = 8 starts, nu = 4
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from .beliefs import Beliefs
-from .evaluation import FULL, Rank, best_fitted, by_score, moved, renumbered, staged, star
+from .evaluation import FULL, Rank, best_fitted, by_score, forecast, moved, renumbered, staged, star, unit_improvement
 from .network import Graph, Network
 from .operators import ADJUST, EXPAND, Kind, Move, neighbours
 from .restricted import applied, regularised
 from .state import Search, State
 from .trace import Step
 
-__all__ = ["OPTIONS", "begin", "step"]
+__all__ = ["OPTIONS", "begin", "forecast", "step"]
 
 OPTIONS: Mapping[str, Any] = {
     "ratio": True,
@@ -68,11 +68,13 @@ def step(search: Search, state: State) -> tuple[State, Step | None]:
 def _best(search: Search, state: State, network: Network, beliefs: Beliefs) -> tuple[State, Step] | None:
     """m1 <- arg max over the phase's operators, if it is better than m."""
     graph = network.graph
-    reachable = _enhancements(state, graph) if state.phase == "enhance" else list(neighbours(graph, KINDS[state.phase]))
-    if not reachable:
+    reachable = _enhancements(state, graph) if state.phase == "enhance" else neighbours(graph, KINDS[state.phase])
+    rank: Rank = by_score
+    if search.options["ratio"] and state.phase == "expand":  # C 1
+        rank = unit_improvement(state.score, search.criterion.dimension(graph))
+    ranked, n = staged(search, beliefs, reachable, rank)
+    if not ranked:
         return None
-    rank = _ratio(search, state, graph) if search.options["ratio"] and state.phase == "expand" else by_score
-    ranked = staged(search, beliefs, reachable, rank)
     fit, score, winner = best_fitted(search, network, ranked, rank)
     if score <= state.score:
         return None
@@ -86,24 +88,10 @@ def _best(search: Search, state: State, network: Network, beliefs: Beliefs) -> t
             to, memory = "enhance", {"between": [called[old], called[new]]}
         else:
             to = "expand"
-    return moved(state, move, fit, score, candidates=len(reachable), to=to, memory=memory)
+    return moved(state, move, fit, score, candidates=n, to=to, memory=memory)
 
 
-def _ratio(search: Search, state: State, graph: Graph) -> Rank:
-    """Improvement ratio (C 1): (BIC(m') - BIC(m)) / (d(m') - d(m)).
-
-    A loss is not divided: spread over many parameters it would look small. What costs no parameter is taken for free.
-    """
-    d = search.criterion.dimension(graph)
-
-    def ratio(score: float, dimension: int) -> float:
-        gain = score - state.score
-        return gain / max(dimension - d, 1e-9) if gain > 0 else gain
-
-    return ratio
-
-
-def _enhancements(state: State, graph: Graph) -> Sequence[tuple[Move, Graph]]:
+def _enhancements(state: State, graph: Graph) -> Iterable[tuple[Move, Graph]]:
     """enhanceNI (C 2.2): the other neighbours of the node that was divided may follow to the new one."""
     old, new = state.memory["between"]
     tried = [Move("NR", (z, old, new)) for z in graph.near[old] if z != new]

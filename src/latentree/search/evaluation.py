@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain, islice
 from typing import Any
 
 import numpy as np
@@ -19,11 +20,13 @@ from .restricted import Effort, Evaluated, evaluate, model_of, regularised
 from .state import OutOfTime, Search, State
 from .trace import Step
 
-__all__ = ["Candidate", "Rank", "best_fitted", "by_score", "evaluated", "fitted", "moved", "names_of", "renumbered"]
-__all__ += ["staged", "star"]
+__all__ = ["FULL", "Candidate", "Rank", "best_fitted", "by_score", "evaluated", "fitted", "forecast", "moved"]
+__all__ += ["names_of", "renumbered", "staged", "star", "unit_improvement", "whole"]
 
 Generator = np.random.Generator
 
+CHUNK = 512
+"""Candidates held at a time."""
 _NOTHING: Mapping[str, Any] = {}
 
 FULL = (32, 100, 0.01)
@@ -61,6 +64,19 @@ def by_score(score: float, dimension: int) -> float:
     return score
 
 
+def unit_improvement(before: float, dimension_before: int) -> Rank:
+    """Unit improvement (Z 2), improvement ratio (C 1): (BIC(m') - BIC(m)) / (d(m') - d(m)).
+
+    A loss is not divided: spread over many parameters it would look small. What costs no parameter is taken for free.
+    """
+
+    def unit(score: float, dimension: int) -> float:
+        gain = score - before
+        return gain / max(dimension - dimension_before, 1e-9) if gain > 0 else gain
+
+    return unit
+
+
 def evaluated(
     search: Search, beliefs: Beliefs, neighbours: Iterable[tuple[Move, Graph]], effort: Effort, stage: str
 ) -> list[Candidate]:
@@ -76,24 +92,47 @@ def evaluated(
 
 
 def staged(
-    search: Search, beliefs: Beliefs, neighbours: Sequence[tuple[Move, Graph]], rank: Rank = by_score
-) -> list[Candidate]:
-    """Screen all candidates, then look longer at the best: they come back in order, the best first.
+    search: Search, beliefs: Beliefs, neighbours: Iterable[tuple[Move, Graph]], rank: Rank = by_score
+) -> tuple[list[Candidate], int]:
+    """Screen all candidates, then look longer at the best: these in order, the best first, and how many there were.
 
     Options: ``screening`` and ``evaluation`` are (starts, steps, least gain) of EM, ``kept`` is how many go from one to
     the other. With ``screening=None`` all candidates are evaluated, as in C.
     """
     options = search.options
-    if options["screening"] is not None and len(neighbours) > options["kept"]:
-        first = evaluated(search, beliefs, neighbours, Effort(*options["screening"]), "screening")
-        order = _order(first, rank)[: options["kept"]]
-        neighbours = [(first[i].found.move, first[i].graph) for i in order]
-    found = evaluated(search, beliefs, neighbours, Effort(*options["evaluation"]), "evaluation")
-    return [found[i] for i in _order(found, rank)]
+    source, n = iter(neighbours), 0
+    few = list(islice(source, options["kept"] + 1))
+    if options["screening"] is not None and len(few) > options["kept"]:
+        best: list[Candidate] = []
+        source = chain(few, source)
+        while chunk := list(islice(source, CHUNK)):  # there may be more than fit into memory
+            n += len(chunk)
+            best += evaluated(search, beliefs, chunk, Effort(*options["screening"]), "screening")
+            best = _ordered(best, rank)[: options["kept"]]
+        few = [(candidate.found.move, candidate.graph) for candidate in best]
+    else:
+        few += source
+        n = len(few)
+    return _ordered(evaluated(search, beliefs, few, Effort(*options["evaluation"]), "evaluation"), rank), n
 
 
-def _order(found: Sequence[Candidate], rank: Rank) -> list[int]:
-    return sorted(range(len(found)), key=lambda i: -rank(found[i].score, found[i].dimension))
+def _ordered(found: Sequence[Candidate], rank: Rank) -> list[Candidate]:
+    return sorted(found, key=lambda c: -rank(c.score, c.dimension))
+
+
+def forecast(search: Search) -> str | None:
+    """Say what the first step of a search through all candidates will take, if that is much."""
+    n, rows = search.table.n_variables, search.table.n_patterns
+    pairs = n * (n - 1) // 2
+    # measured on one core: a graph takes 8 microseconds a node, an evaluation 0.8 ms and 0.3 microseconds a row
+    hours = pairs * (8e-6 * n + 8e-4 + 3e-7 * rows) / search.n_jobs / 3600
+    gigabytes = (10.0 * n * rows + 400.0 * n * CHUNK) / 1e9
+    if hours < 0.2 and gigabytes < 4:
+        return None
+    return (
+        f"{n:,} variables: the first step has {pairs:,} candidates and will take about {hours:,.1f} hours and "
+        f"{gigabytes:,.1f} GB. Set a time limit, choose variables, or take a method that looks at fewer candidates."
+    )
 
 
 def fitted(search: Search, model: Model, rng: Generator, *, threads: int | None = None) -> Fit:
@@ -110,6 +149,11 @@ def fitted(search: Search, model: Model, rng: Generator, *, threads: int | None 
         budget=search.clock,
         threads=threads or search.n_jobs,
     )
+    return whole(fit)
+
+
+def whole(fit: Fit) -> Fit:
+    """Break the step off if the fit was broken off: half a fit is of no use."""
     if fit.reason is StopReason.INTERRUPTED:
         raise KeyboardInterrupt
     if fit.reason is StopReason.TIME:

@@ -151,7 +151,8 @@ def learn(
         raise DataError(f"Learning a tree needs at least three variables. Got {', '.join(table.names)}.")
     module, settings = _method(method, options)
     varying = _varying(table)
-    core = table if len(varying) == table.n_variables else table.select([table.names[i] for i in varying])
+    aside = 3 <= len(varying) < table.n_variables
+    core = table.select([table.names[i] for i in varying]) if aside else table
     criterion = Criterion.of(score, core)
     clock = budget if isinstance(budget, Clock) else (budget or Budget()).start()
     search = Search(core, criterion, rng, _threads(n_jobs), settings, clock, _start(start, core), on_progress)
@@ -201,7 +202,10 @@ def _start(start: Model | None, table: Table) -> Model | None:
     inner = [start.tree.names[v] for v in start.tree.manifest if len(start.tree.neighbours(int(v))) > 1]
     if inner:
         raise ParameterError(f"In the 'start' of learn all manifest variables must be leaves. '{inner[0]}' is none.")
-    return start
+    # one rooting and order for all equal models, so that these change no result
+    tree, where = start.tree.canonically_rooted()
+    rooted = start.rerooted(int(where[0]))
+    return Model(tree, start.variables, np.concatenate([rooted.table(name).ravel() for name in tree.names]))
 
 
 def _varying(table: Table) -> list[int]:

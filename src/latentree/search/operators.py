@@ -108,21 +108,23 @@ def moves(
     reach : int, optional
         How many steps away a node may be relocated: 1 in Z, anywhere (None) in C.
     """
+    return list(_each(graph, kinds, reach))
+
+
+def _each(graph: Graph, kinds: Iterable[Kind], reach: int | None) -> Iterator[Move]:
     makers = {"SI": _si, "SD": _sd, "NI": _ni, "ND": _nd}
-    out: list[Move] = []
     for kind in kinds:
-        out += makers[kind](graph) if kind in makers else _nr(graph, reach)
-    return out
+        yield from makers[kind](graph) if kind in makers else _nr(graph, reach)
 
 
 def neighbours(
     graph: Graph, kinds: Iterable[Kind] = (*EXPAND, *ADJUST, *SIMPLIFY), *, reach: int | None = None
 ) -> Iterator[tuple[Move, Graph]]:
-    """Moves with the regular graphs they lead to: none equal to the present one, none twice."""
-    seen = {graph.key()}
-    for move in moves(graph, kinds, reach=reach):
+    """Moves with the regular graphs they lead to, one by one: none equal to the present one, none twice."""
+    seen = {hash(graph.key())}  # of millions of wide graphs the keys themselves would not fit
+    for move in _each(graph, kinds, reach):
         reached = move.applied(graph).regularised()
-        key = reached.key()
+        key = hash(reached.key())
         if key not in seen:
             seen.add(key)
             yield move, reached
@@ -148,8 +150,8 @@ def added_parameters(graph: Graph, move: Move) -> int | None:
     return None
 
 
-def _si(graph: Graph) -> list[Move]:
-    return [Move("SI", (a,)) for a in graph.latents if graph.states[a] < _most(graph, a)]
+def _si(graph: Graph) -> Iterator[Move]:
+    return (Move("SI", (a,)) for a in graph.latents if graph.states[a] < _most(graph, a))
 
 
 def _most(graph: Graph, a: int) -> int:
@@ -157,33 +159,29 @@ def _most(graph: Graph, a: int) -> int:
     return graph.bound(a) - (1 if len(graph.near[a]) == 2 else 0)
 
 
-def _sd(graph: Graph) -> list[Move]:
-    return [Move("SD", (a,)) for a in graph.latents if graph.states[a] > LEAST_STATES]
+def _sd(graph: Graph) -> Iterator[Move]:
+    return (Move("SD", (a,)) for a in graph.latents if graph.states[a] > LEAST_STATES)
 
 
-def _ni(graph: Graph) -> list[Move]:
-    out = []
+def _ni(graph: Graph) -> Iterator[Move]:
     for a in graph.latents:
         near = graph.near[a]
         if len(near) < 4:  # what is left of a would be removed again
             continue
         pairs = combinations(near, 2)
         # of four neighbours, parting two is parting the other two
-        out += [Move("NI", (a, b, c)) for b, c in pairs if len(near) > 4 or b == near[0]]
-    return out
+        yield from (Move("NI", (a, b, c)) for b, c in pairs if len(near) > 4 or b == near[0])
 
 
-def _nd(graph: Graph) -> list[Move]:
+def _nd(graph: Graph) -> Iterator[Move]:
     pairs = ((a, b) for a, b in graph.edges if graph.is_latent(a) and graph.is_latent(b))
-    return [Move("ND", (b, a)) for pair in pairs for a, b in (pair, pair[::-1])]
+    return (Move("ND", (b, a)) for pair in pairs for a, b in (pair, pair[::-1]))
 
 
-def _nr(graph: Graph, reach: int | None) -> list[Move]:
-    out = []
+def _nr(graph: Graph, reach: int | None) -> Iterator[Move]:
     for a in graph.latents:
         for z in graph.near[a]:
-            out += [Move("NR", (z, a, c)) for c in _within(graph, a, z, reach)]
-    return out
+            yield from (Move("NR", (z, a, c)) for c in _within(graph, a, z, reach))
 
 
 def _within(graph: Graph, a: int, z: int, reach: int | None) -> list[int]:

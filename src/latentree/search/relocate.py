@@ -11,8 +11,8 @@ from collections.abc import Collection
 import numpy as np
 
 from ..engine import _core
-from .beliefs import Beliefs
 from ..model import FloatArray
+from .beliefs import Beliefs
 from .operators import Move
 from .restricted import Evaluated
 

@@ -15,6 +15,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
+from threading import Event
 from typing import Any, Protocol, TypeVar
 
 import numpy as np
@@ -62,6 +63,8 @@ class Search:
         Where to start, if the user said.
     on_progress : callable, optional
         Takes :class:`~latentree.runner.Progress` events.
+    halted : threading.Event
+        Set when a step is broken off.
     """
 
     table: Table
@@ -72,6 +75,7 @@ class Search:
     clock: Clock
     start: Model | None = None
     on_progress: OnProgress | None = None
+    halted: Event = field(default_factory=Event, repr=False)
 
     def each(
         self, work: Callable[[Item, Generator], Result], items: Iterable[Item], *, stage: str = "candidates"
@@ -99,13 +103,16 @@ class Search:
             for result in pool.map(one, jobs):
                 out.append(result)
                 self.tell(stage, len(out), len(jobs))
+        except BaseException:
+            self.halted.set()  # long pieces of work look at it in between
+            raise
         finally:
             pool.shutdown(cancel_futures=True)
         return out
 
     def check_time(self) -> None:
-        """Break the step off if the time is over."""
-        if self.clock.expired:
+        """Break the step off if the time is over, or if it was broken off in another thread."""
+        if self.clock.expired or self.halted.is_set():
             raise OutOfTime
 
     def tell(self, stage: str, done: int, total: int | None = None, objective: float | None = None) -> None:
