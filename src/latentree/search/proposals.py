@@ -105,15 +105,14 @@ def _cost_effective(proposals: Iterable[Proposal], graph: Graph) -> Iterator[Pro
     ratio: dict[int, float] = {}
     for p in proposals:
         if p.move.kind == "NI":
-            a, b, c = p.move.nodes
+            a = p.move.nodes[0]
             k = graph.states[a]
             ratio[a] = max(ratio.get(a, 0.0), p.gain / max((k - 1) * k, 1))
     for p in proposals:
         a = p.move.nodes[0]
-        if p.move.kind == "SI" and p.gain > 0:
-            if p.gain / (1 + sum(graph.states[u] - 1 for u in graph.near[a])) < ratio.get(a, 0.0):
-                continue
-        yield p
+        wasteful = p.gain < ratio.get(a, 0.0) * (1 + sum(graph.states[u] - 1 for u in graph.near[a]))
+        if p.move.kind != "SI" or p.gain <= 0 or not wasteful:
+            yield p
 
 
 # ---- screening --------------------------------------------------------------------------------------------------
