@@ -20,6 +20,8 @@ from ..errors import FileFormatError, LatentreeWarning
 from ..model import Model
 from .network import (
     CARELESS,
+    IDENTIFIER,
+    WORD,
     Dialect,
     FloatArray,
     Latent,
@@ -45,8 +47,8 @@ TOKEN = re.compile(
 
 DIALECT = Dialect(
     "BIF",
-    names=re.compile(r"[A-Za-z_][A-Za-z0-9_]*"),
-    states=re.compile(r"[A-Za-z0-9_.-]+"),
+    names=IDENTIFIER,
+    states=WORD,
     reserved=frozenset({"network", "variable", "probability", "property", "type", "discrete", "default", "table"}),
 )
 
@@ -54,8 +56,8 @@ DIALECT = Dialect(
 def dumps(model: Model) -> str:
     """Turn a model into the text of a BIF file, row by row.
 
-    Names of nodes are made of letters, digits and ``_``; others are changed, with a warning, and kept in a property,
-    where :func:`loads` finds them. So are latent nodes, types of states and bins. The provenance is not kept.
+    Names of nodes and states are made of letters, digits and ``_``; others are changed, with a warning, and kept in a
+    property, where :func:`loads` finds them. So are latent nodes, types of states and bins. The provenance is not kept.
 
     Parameters
     ----------

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from ..errors import FileFormatError
 from ..model import Model
-from .network import Dialect, Latent, Node, Room, network_of, only_parent, table_of, to_model
+from .network import IDENTIFIER, WORD, Dialect, Latent, Node, Room, network_of, only_parent, table_of, to_model
 from .tokens import Tokens, number, text_in
 
 __all__ = ["DIALECT", "dumps", "loads"]
@@ -20,10 +20,12 @@ TOKEN = re.compile(
     re.VERBOSE | re.DOTALL,
 )
 
+LABEL = re.compile(r"[ !#$&-\[\]-~]+")
+
 DIALECT = Dialect(
     "NET",
-    names=re.compile(r"[A-Za-z_][A-Za-z0-9_]*"),
-    states=re.compile(r"[!#-$&-\[\]-~]+(?: [!#-$&-\[\]-~]+)*"),
+    names=IDENTIFIER,
+    states=WORD,
     reserved=frozenset({"net", "class", "node", "decision", "utility", "discrete", "continuous", "potential", "data"}),
 )
 
@@ -31,9 +33,9 @@ DIALECT = Dialect(
 def dumps(model: Model) -> str:
     """Turn a model into the text of a NET file.
 
-    Names of nodes are made of letters, digits and ``_``; others are changed, with a warning, and kept in a property,
-    where :func:`loads` finds them, and as labels. Latent nodes, types of states and bins are properties too. The
-    provenance is not kept.
+    Names of nodes and states are made of letters, digits and ``_``, which is all that some readers take; others are
+    changed, with a warning, and kept in a property, where :func:`loads` finds them; those of nodes as labels too. Latent
+    nodes, types of states and bins are properties. The provenance is not kept.
 
     Parameters
     ----------
@@ -44,7 +46,7 @@ def dumps(model: Model) -> str:
     lines = ["net", "{", "  node_size = (80 40);", "}"]
     for node, own in zip(nodes, model.tree.names, strict=True):
         lines += [f"node {node.name}", "{", f"  states = ({' '.join(map(_quoted, node.states))});"]
-        if own != node.name and DIALECT.states.fullmatch(own):
+        if own != node.name and LABEL.fullmatch(own):
             lines.append(f"  label = {_quoted(own)};")
         lines += [f'  {name} = "{value}";' for name, value in node.properties.items()]
         lines.append("}")

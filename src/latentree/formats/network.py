@@ -21,7 +21,7 @@ from __future__ import annotations
 
 import re
 import warnings
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, Protocol, TypeVar
 from urllib.parse import quote, unquote_to_bytes
@@ -29,7 +29,7 @@ from urllib.parse import quote, unquote_to_bytes
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import FileFormatError, LatentreeError, LatentreeWarning, bad_parameter
+from ..errors import FileFormatError, LatentreeError, LatentreeWarning, ParameterError, bad_parameter
 from ..model import Model
 from ..tree import Tree
 from ..variables import MAX_STATES, State, Variable, typed
@@ -55,6 +55,13 @@ Latent = Sequence[str] | Literal["inner"] | None
 
 PREFIX = "latentree_"
 """What the names of our properties start with."""
+
+IDENTIFIER = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
+WORD = re.compile(r"[A-Za-z0-9_]+")
+"""What the names of nodes and states are made of where other programs stumble over anything else."""
+
+COMPARISONS = (("<=", "le "), (">=", "ge "), ("<", "lt "), (">", "gt "))
+"""How the names of bins are written in letters."""
 
 EXACT, ROUNDED, CARELESS = 1e-6, 1e-4, 0.02
 """Rows that are this far from one in all are kept as they are, rescaled, and rescaled with a warning."""
@@ -219,7 +226,7 @@ def to_model(nodes: Sequence[Node], latent: Latent = None) -> Model:
         )
         by_column = sorted(variables, key=columns.__getitem__)
         return Model(tree, tuple(variables[n] for n in by_column), np.concatenate([t.ravel() for t in tables]))
-    except FileFormatError:
+    except (FileFormatError, ParameterError):
         raise
     except LatentreeError as error:  # a rule of the types that no check here foresaw
         raise FileFormatError(str(error)) from None
@@ -335,14 +342,14 @@ def _columns(nodes: Sequence[Node], hidden: set[str]) -> dict[str, int]:
 def network_of(model: Model, dialect: Dialect) -> list[Node]:
     """Turn a model into nodes that a format can hold, parents before children; say which names were changed."""
     tree = model.tree
-    names = _legal(tree.names, dialect.names, dialect.reserved, "x")
+    names = _legal(tree.names, dialect.names, dialect.reserved, "x", str.lower)
     changed = {own: name for own, name in zip(tree.names, names, strict=True) if own != name}
     in_order = bool((np.diff(tree.variable[tree.variable >= 0]) > 0).all())
     nodes = []
     for v in range(tree.n_nodes):
         column = int(tree.variable[v])
         own = [f"s{s}" if column < 0 else str(s) for s in model.states(v)]
-        states = _legal(own, dialect.states, dialect.reserved, "s")
+        states = _legal(own, dialect.states, dialect.reserved, "s", str)
         changed |= {a: b for a, b in zip(own, states, strict=True) if a != b}
         told = {"latent": "yes"} if column < 0 else _told(model.variables[column], states)
         if names[v] != tree.names[v]:
@@ -365,27 +372,35 @@ def _told(variable: Variable, written: Sequence[str]) -> dict[str, str]:
     return out
 
 
-def _legal(texts: Sequence[str], pattern: re.Pattern[str], reserved: frozenset[str], first: str) -> list[str]:
-    """Names that a format can hold: as they are if it can, all different even for programs that ignore case."""
+def _legal(
+    texts: Sequence[str], pattern: re.Pattern[str], reserved: frozenset[str], first: str, key: Callable[[str], str]
+) -> list[str]:
+    """Names that a format can hold, as they are if it can; all different by the key (pgmpy ignores case of nodes)."""
     out: list[str | None] = [None] * len(texts)
     taken = set(reserved)
     for i, text in enumerate(texts):  # those that can stay come first
-        if pattern.fullmatch(text) and text.lower() not in taken:
+        if pattern.fullmatch(text) and text.lower() not in reserved and key(text) not in taken:
             out[i] = text
-            taken.add(text.lower())
+            taken.add(key(text))
     tried: dict[str, int] = {}
     for i, text in enumerate(texts):
         if out[i] is None:
-            stem = re.sub(r"[^A-Za-z0-9]+", "_", text).strip("_")
-            stem = stem if stem[:1].isalpha() else f"{first}{stem}"
+            stem = _stem(text, first)
             number, name = tried.get(stem, 1), stem
-            while name.lower() in taken:
+            while key(name) in taken:
                 number += 1
                 name = f"{stem}_{number}"
             tried[stem] = number
             out[i] = name
-            taken.add(name.lower())
+            taken.add(key(name))
     return [text for text in out if text is not None]
+
+
+def _stem(text: str, first: str) -> str:
+    for sign, letters in COMPARISONS:
+        text = text.replace(sign, letters)
+    stem = re.sub(r"[^A-Za-z0-9]+", "_", text).strip("_")
+    return stem if stem[:1].isalpha() else f"{first}{stem}"
 
 
 def _tell(changed: Mapping[str, str], dialect: Dialect) -> None:

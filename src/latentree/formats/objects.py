@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from typing import Any
 
 from ..errors import LatentreeError
 from ..model import Model
-from .network import Dialect, network_of
 
 __all__ = ["to_networkx", "to_pgmpy", "to_pyagrum"]
-
-ANY = Dialect("pyAgrum", names=re.compile(r"\S(?:.*\S)?"), states=re.compile(r"[^|{}\[\]]*[^|{}\[\]\s]"))
 
 
 def to_networkx(model: Model) -> Any:
@@ -46,8 +42,9 @@ def to_pgmpy(model: Model) -> Any:
     cpd = _imported("pgmpy.factors.discrete", "pgmpy").TabularCPD
     tree = model.tree
     kind = getattr(models, "DiscreteBayesianNetwork", None) or models.BayesianNetwork  # the older name
-    network = kind(latents={tree.names[v] for v in tree.latent})
-    network.add_nodes_from(tree.names, latent=(tree.variable < 0).tolist())
+    network = kind()
+    network.add_nodes_from(tree.names)
+    network.latents = {tree.names[v] for v in tree.latent}
     network.add_edges_from((tree.names[tree.parent[v]], tree.names[v]) for v in range(1, tree.n_nodes))
     for v, name in enumerate(tree.names):
         given = [int(tree.parent[v])] if v else []
@@ -76,12 +73,26 @@ def to_pyagrum(model: Model) -> Any:
     """
     gum = _imported("pyagrum", "pyagrum")
     network = gum.BayesNet("latentree")
-    for node in network_of(model, ANY):
-        network.add(gum.LabelizedVariable(node.name, node.name, list(node.states)))
-        if node.parent is not None:
-            network.addArc(node.parent, node.name)
-        network.cpt(node.name).fillWith(node.table.ravel().tolist())
+    tree = model.tree
+    for v, name in enumerate(tree.names):
+        network.add(gum.LabelizedVariable(name, name, _labels(model, v)))
+        if v:
+            network.addArc(tree.names[tree.parent[v]], name)
+        network.cpt(name).fillWith(model.table(v).ravel().tolist())
     return network
+
+
+def _labels(model: Model, node: int) -> list[str]:
+    """States as text, all different: 1 and "1" would be the same."""
+    labels: list[str] = []
+    taken: set[str] = set()
+    for state in model.states(node):
+        label = f"s{state}" if model.tree.variable[node] < 0 else str(state)
+        while label in taken:
+            label += "_"
+        labels.append(label)
+        taken.add(label)
+    return labels
 
 
 def _imported(module: str, package: str) -> Any:

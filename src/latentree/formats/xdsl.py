@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from itertools import chain
 from xml.sax.saxutils import escape
@@ -11,13 +10,11 @@ import numpy as np
 
 from ..errors import FileFormatError
 from ..model import Model
-from .network import Dialect, FloatArray, Latent, Node, Room, network_of, only_parent, table_of, to_model
+from .network import IDENTIFIER, Dialect, FloatArray, Latent, Node, Room, network_of, only_parent, table_of, to_model
 from .xml import PLAIN, Element, parse
 from .xmlbif import numbers_in
 
 __all__ = ["DIALECT", "dumps", "loads"]
-
-IDENTIFIER = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
 
 DIALECT = Dialect("XDSL", names=IDENTIFIER, states=IDENTIFIER)
 

@@ -16,9 +16,10 @@ MAX_DEPTH = 50
 MAX_ELEMENTS = 2_000_000
 MAX_DECLARATIONS = 200
 
-WORD = r"[^\s\x00-\x1f\x7f-\xa0\ud800-\udfff\ufffe\uffff]+"
+WORD = r"[^\s\x00-\x1f\x7f-\xa0\ud800-\udfff\ufffe\uffff&<>{|}]+"
 PLAIN = re.compile(f"{WORD}(?: {WORD})*")
-"""Text that comes out of an XML file as it went in: no controls, no blanks but single ones between words."""
+"""Text that comes out of an XML file as it went in: no controls, no blanks but single ones between words, nothing
+that pyAgrum forgets to escape."""
 
 
 @dataclass(eq=False, slots=True)
