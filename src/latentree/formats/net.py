@@ -34,8 +34,8 @@ def dumps(model: Model) -> str:
     """Turn a model into the text of a NET file.
 
     Names of nodes and states are made of letters, digits and ``_``, which is all that some readers take; others are
-    changed, with a warning, and kept in a property, where :func:`loads` finds them; those of nodes as labels too. Latent
-    nodes, types of states and bins are properties. The provenance is not kept.
+    changed, with a warning, and kept in a property, where :func:`loads` finds them; those of nodes as labels too.
+    Latent nodes, types of states and bins are properties. The provenance is not kept.
 
     Parameters
     ----------

@@ -31,7 +31,10 @@ def to_networkx(model: Model) -> Any:
 
 
 def to_pgmpy(model: Model) -> Any:
-    """Turn a model into a Bayesian network of pgmpy, its latent nodes marked; names and states stay as they are.
+    """Turn a model into a Bayesian network of pgmpy, its latent nodes marked.
+
+    Names and states stay as they are. Only a variable with states that are equal to Python (1, 1.0 and True) gets text
+    for all of them.
 
     Parameters
     ----------
@@ -55,7 +58,7 @@ def to_pgmpy(model: Model) -> Any:
                 model.table(v).T.tolist(),
                 evidence=[tree.names[u] for u in given],
                 evidence_card=[int(tree.cardinality[u]) for u in given],
-                state_names={tree.names[u]: list(model.states(u)) for u in (v, *given)},
+                state_names={tree.names[u]: _told_apart(model, u) for u in (v, *given)},
             )
         )
     return network
@@ -80,6 +83,11 @@ def to_pyagrum(model: Model) -> Any:
             network.addArc(tree.names[tree.parent[v]], name)
         network.cpt(name).fillWith(model.table(v).ravel().tolist())
     return network
+
+
+def _told_apart(model: Model, node: int) -> list[Any]:
+    states = list(model.states(node))
+    return states if len(set(states)) == len(states) else _labels(model, node)
 
 
 def _labels(model: Model, node: int) -> list[str]:
