@@ -166,7 +166,7 @@ def test_states_that_are_numbers_are_numbers():
 
 @pytest.mark.parametrize("kind", WRITTEN)
 def test_changed_names_are_said(model, kind):
-    with pytest.warns(LatentreeWarning, match="cannot hold all names as they are: .* were written"):
+    with pytest.warns(LatentreeWarning, match="cannot hold all names as they are. Changed were '.*' to "):
         WRITTEN[kind].dumps(model)
     plain = lt.datasets.generator("d7")
     with warnings.catch_warnings():

@@ -125,7 +125,7 @@ def by_pyagrum(gum, network, names: list[str], rows: np.ndarray) -> np.ndarray:
 
 
 def rounding(model: lt.Model, error: float) -> float:
-    """How far log-likelihoods may be off if each probability is: for each node, its own part and that of its row's sum."""
+    """How far log-likelihoods may be off if each probability is, by itself and by the sum of its row."""
     return 2 * model.tree.n_nodes * error / float(model.parameters.min())
 
 

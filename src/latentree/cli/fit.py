@@ -181,7 +181,7 @@ def _write(best: Fit, source: Source, options: dict[str, Any], out: str | None, 
     from .rows import assigned, joined, weighed
 
     if out is not None:
-        from ..formats.json import save
+        from ..formats.models import save
 
         save(_with_provenance(best, source, options), out)
         note(f"Model written to '{out}'.")

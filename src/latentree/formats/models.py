@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from ..model import Model
     from .network import Latent
 
-__all__ = ["FORMATS", "ModelFormat", "format_of", "load", "save"]
+__all__ = ["FORMATS", "ModelFormat", "format_of", "load", "save", "text_of"]
 
 
 @dataclass(frozen=True)
@@ -150,12 +150,17 @@ def save(model: Model, path: str | os.PathLike[str], *, format: str | None = Non
     format : {"json", "bif", "xmlbif", "net", "xdsl", "dot"}, optional
         What kind of file to write. Default: as its name ends; JSON if that does not tell.
     """
-    kind = format or format_of(path) or "json"
-    if kind not in FORMATS:
-        raise bad_parameter("format", "save", " or ".join(map(repr, FORMATS)), format)
     from .text import write_text_file
 
-    write_text_file(path, _module(kind).dumps(model))
+    write_text_file(path, text_of(model, format or format_of(path) or "json"))
+
+
+def text_of(model: Model, format: str) -> str:
+    """Return what :func:`save` writes."""
+    if format not in FORMATS:
+        raise bad_parameter("format", "save", " or ".join(map(repr, FORMATS)), format)
+    text: str = _module(format).dumps(model)
+    return text
 
 
 def _module(kind: str) -> Any:

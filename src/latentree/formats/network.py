@@ -405,10 +405,10 @@ def _stem(text: str, first: str) -> str:
 
 def _tell(changed: Mapping[str, str], dialect: Dialect) -> None:
     if changed:
-        some = ", ".join(f"{own!r} as {name}" for own, name in list(changed.items())[:4])
+        some = ", ".join(f"{own!r} to {name}" for own, name in list(changed.items())[:4])
         more = f" and {len(changed) - 4:,} more" if len(changed) > 4 else ""
         warnings.warn(
-            f"{dialect.title} cannot hold all names as they are: {some}{more} were written. "
+            f"{dialect.title} cannot hold all names as they are. Changed were {some}{more}. "
             "latentree reads the originals from properties in the file.",
             LatentreeWarning,
             stacklevel=4,
