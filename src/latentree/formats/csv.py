@@ -23,6 +23,8 @@ DELIMITERS = (",", ";", "\t")
 CHUNK = 20_000
 """Rows turned into columns at a time: few enough to stay in the cache."""
 
+MAX_COLUMNS = 1_000_000
+
 SAMPLE_LENGTH = 1 << 14
 """Characters looked at to find the delimiter."""
 
@@ -63,6 +65,8 @@ def read_csv(
     try:
         rows = _rows(text, between)
         first = next(rows)
+        if len(first) > MAX_COLUMNS:
+            raise FileFormatError(f"'{name}' has {len(first):,} columns; at most {MAX_COLUMNS:,} are possible.")
         names = _names(first, name) if header else [f"x{i + 1}" for i in range(len(first))]
         return Frame(_columns(rows if header else chain([first], rows), names))
     except (csv.Error, _RaggedError):
@@ -154,12 +158,14 @@ def _sniffed(text: str) -> str:
 
 def _names(first: list[str], path: str) -> list[str]:
     names = [cell.strip() or f"x{i + 1}" for i, cell in enumerate(first)]
-    for i, name in enumerate(names):
-        if name in names[:i]:
+    seen: set[str] = set()
+    for name in names:
+        if name in seen:
             raise DataError(
                 f"'{path}': two columns are called '{name}'. Rename one of them, "
                 "or use header=False if the first line is not a header."
             )
+        seen.add(name)
     return names
 
 
