@@ -315,7 +315,7 @@ def test_damaged_properties_are_refused(line):
 def test_rows_that_were_rounded_are_rescaled():
     rounded = bif.loads(BIF.replace("0.85, 0.1, 0.05", "0.33333, 0.33333, 0.33333"))
     assert rounded.table("fever")[0] == pytest.approx([1 / 3] * 3, abs=1e-15)
-    with pytest.warns(LatentreeWarning, match="sums to 0.99; its rows were rescaled"):
+    with pytest.warns(LatentreeWarning, match="Row 1 of the table of 'fever' sums to 0.99; such rows were rescaled"):
         assert bif.loads(BIF.replace("0.85, 0.1, 0.05", "0.33, 0.33, 0.33")).table("fever").sum() == pytest.approx(2)
 
 

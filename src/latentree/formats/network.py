@@ -30,7 +30,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import FileFormatError, LatentreeError, LatentreeWarning, ParameterError, bad_parameter
-from ..model import Model
+from ..model import Model, row_sums, spread
 from ..tree import Tree
 from ..variables import MAX_STATES, State, Variable, typed
 from .coding import numbers_of
@@ -210,7 +210,6 @@ def to_model(nodes: Sequence[Node], latent: Latent = None) -> Model:
     states = {n.name: len(n.states) for n in nodes}
     for node in ordered:
         _check_shape(node, 1 if node.parent is None else states[node.parent])
-    tables = [_distributions(node) for node in ordered]
     try:
         names = {n.name: _own_name(n) for n in ordered}
         _check_names(list(names.values()))
@@ -225,7 +224,7 @@ def to_model(nodes: Sequence[Node], latent: Latent = None) -> Model:
             tuple(names[n.name] for n in ordered),
         )
         by_column = sorted(variables, key=columns.__getitem__)
-        return Model(tree, tuple(variables[n] for n in by_column), np.concatenate([t.ravel() for t in tables]))
+        return Model(tree, tuple(variables[n] for n in by_column), _distributions(tree, ordered))
     except (FileFormatError, ParameterError):
         raise
     except LatentreeError as error:  # a rule of the types that no check here foresaw
@@ -250,25 +249,27 @@ def _check_shape(node: Node, n_rows: int) -> None:
         )
 
 
-def _distributions(node: Node) -> FloatArray:
-    """Rows that sum to one, but for what rounding left off."""
-    table = node.table
-    if not (np.isfinite(table) & (table >= 0)).all():
-        bad = table[~(np.isfinite(table) & (table >= 0))][0]
-        raise FileFormatError(f"The table of '{node.name}': a probability must be a number from 0 to 1. Got {bad}.")
+def _distributions(tree: Tree, nodes: Sequence[Node]) -> FloatArray:
+    """All tables, rows that rounding left off one being rescaled."""
+    flat = np.concatenate([node.table.ravel() for node in nodes])
+    wrong = ~(np.isfinite(flat) & (flat >= 0))
+    if wrong.any():
+        at = int(np.argmax(wrong))
+        name = nodes[int(np.searchsorted(tree.offsets, at, side="right")) - 1].name
+        raise FileFormatError(f"The table of '{name}': a probability must be a number from 0 to 1. Got {flat[at]}.")
     with np.errstate(over="ignore"):
-        totals = table.sum(axis=1)
-    off = np.abs(totals - 1)
+        totals = row_sums(tree, flat)
+        off = np.abs(totals - 1)
     worst = int(np.argmax(off))
+    ends = np.cumsum(tree.rows)
+    at = int(np.searchsorted(ends, worst, side="right"))
+    own = worst - int(ends[at] - tree.rows[at]) + 1
+    which = f"Row {own} of the table of '{nodes[at].name}' sums to {totals[worst]:.6g}"
     if not off[worst] <= CARELESS:
-        raise FileFormatError(f"Row {worst + 1} of the table of '{node.name}' sums to {totals[worst]:.6g}, not 1.")
+        raise FileFormatError(f"{which}, not 1.")
     if off[worst] > ROUNDED:
-        warnings.warn(
-            f"Row {worst + 1} of the table of '{node.name}' sums to {totals[worst]:.6g}; its rows were rescaled to 1.",
-            LatentreeWarning,
-            stacklevel=2,
-        )
-    return np.where(off[:, None] > EXACT, table / totals[:, None], table)
+        warnings.warn(f"{which}; such rows were rescaled to 1.", LatentreeWarning, stacklevel=2)
+    return np.where(spread(tree, off) > EXACT, flat / spread(tree, totals), flat)
 
 
 def _own_name(node: Node) -> str:
