@@ -166,6 +166,7 @@ def test_ragged_row_far_down(file):
     [
         ("", "is empty"),
         ("\n \n", "is empty"),
+        ('""\n" "', "is empty"),
         ("a,b\n", "no rows"),
         ("a,a\n1,2\n", "two columns are called 'a'.*header=False"),
         ("0,0\n1,0\n", "header=False"),

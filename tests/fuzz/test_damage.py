@@ -50,3 +50,33 @@ def test_long_runs_of_one_character_take_no_time(kind, tmp_path):
             for at in (0, line, middle):
                 check(kind, content[:at] + bytes([character]) * 30_000 + content[at:], tmp_path / "some")
     assert time.perf_counter() - start < 60
+
+
+N = 50_000
+HOSTILE = [
+    ("csv", ",".join(f"c{i}" for i in range(N)) + ",c0\n"),
+    ("csv", "," * 200_000),
+    ("csv", 'a,b\n"' + "x" * 200_000),
+    ("csv", "a,b\n" + '""' * 100_000),
+    ("arff", "".join(f"@attribute a{i} numeric\n" for i in range(N)) + "@attribute a0 numeric\n@data\n"),
+    ("arff", "@attribute a {" + ",".join(f"v{i}" for i in range(N)) + ",v0}\n@data\nv0\n"),
+    ("arff", "@attribute a {x,y}\n@data\n" + " " * 200_000 + "x" + " " * 200_000 + "}\n"),
+    ("arff", "@attribute a {'x',y}\n@data\n'x'" + " " * 200_000 + "y\n"),
+    ("hlcm", "Name: x\nv:" + "".join(f" s{i}" for i in range(N)) + " s0\n0 1\n"),
+    ("json", "[" * 200_000),
+    ("json", '{"a":' * 100_000),
+    ("json", "{" + ",".join(f'"k{i}":1' for i in range(N)) + f',"k{N - 1}":1}}'),
+    ("bif", "".join(f"variable x{i} {{ type discrete [ 1 ] {{ a }};}}\n" for i in range(N // 4))),
+    ("bif", "variable x {type discrete [ 1 ] {a};} probability (x | " + "x," * N + "x) {table 1;}"),
+    ("net", "net {} node x {states = " + "(" * 200_000),
+    ("xmlbif", "<BIF><NETWORK>" + "<a/>" * N + "</NETWORK></BIF>"),
+    ("xdsl", "<smile " + "".join(f"a{i}='' " for i in range(N)) + "/>"),
+    ("xdsl", "<smile>" + "<!--" * N + "</smile>"),
+]
+
+
+@pytest.mark.parametrize(("kind", "text"), HOSTILE, ids=[f"{kind}-{i}" for i, (kind, _) in enumerate(HOSTILE)])
+def test_hostile_files_are_refused_at_once(kind, text, tmp_path):
+    start = time.process_time()
+    assert not check(kind, text.encode(), tmp_path / "some")
+    assert time.process_time() - start < 10  # a hundredth of it is usual; what is quadratic takes minutes

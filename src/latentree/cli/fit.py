@@ -59,7 +59,13 @@ MODELS, OUTPUT = "Which models", "Output"
 )
 @fitting_options
 @learning_options
-@option("--out", type=click.Path(), metavar="FILE", section=OUTPUT, help="Write the best model to this file (JSON).")
+@option(
+    "--out",
+    type=click.Path(),
+    metavar="FILE",
+    section=OUTPUT,
+    help="Write the best model to this file: JSON, or another kind as its name ends; see 'convert'.",
+)
 @option(
     "--assign",
     type=click.Path(),

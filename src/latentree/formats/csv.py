@@ -23,7 +23,8 @@ DELIMITERS = (",", ";", "\t")
 CHUNK = 20_000
 """Rows turned into columns at a time: few enough to stay in the cache."""
 
-MAX_COLUMNS = 1_000_000
+MAX_COLUMNS = 100_000
+"""Files with more are not read: each column costs a kilobyte or two, however little it holds."""
 
 SAMPLE_LENGTH = 1 << 14
 """Characters looked at to find the delimiter."""
@@ -64,7 +65,9 @@ def read_csv(
     between = delimiter or _sniffed(text)
     try:
         rows = _rows(text, between)
-        first = next(rows)
+        first = next(rows, None)
+        if first is None:  # nothing but quoted blanks
+            raise DataError(f"'{name}' is empty.")
         if len(first) > MAX_COLUMNS:
             raise FileFormatError(f"'{name}' has {len(first):,} columns; at most {MAX_COLUMNS:,} are possible.")
         names = _names(first, name) if header else [f"x{i + 1}" for i in range(len(first))]
@@ -194,6 +197,11 @@ def _located(text: str, delimiter: str, path: str) -> FileFormatError:
         try:
             row = next(reader)
         except csv.Error as error:
+            if "field limit" in str(error):
+                return FileFormatError(
+                    f"'{path}', line {start}: a cell has more than {csv.field_size_limit():,} characters. Perhaps a "
+                    "quote that opens it is not closed."
+                )
             return FileFormatError(
                 f"'{path}', line {start}: the quotes do not match ({error}). "
                 'A quoted cell must end with a quote, and a quote inside it must be doubled ("").'
