@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import itertools
 import json
+import re
 import sys
 import time
 import warnings
@@ -456,3 +457,14 @@ def test_every_format_has_its_module():
     for name, one in FORMATS.items():
         module = __import__(f"latentree.formats.{one.module}", fromlist=["dumps"])
         assert callable(module.dumps) and hasattr(module, "loads") == one.is_read, name
+
+
+def test_the_page_tells_the_truth(tmp_path, monkeypatch, capsys):
+    page = (Path(__file__).parents[2] / "docs" / "model-files.md").read_text("utf-8")
+    monkeypatch.chdir(tmp_path)
+    names: dict[str, object] = {}
+    for block in re.findall(r"```python\n(.*?)```", page, flags=re.DOTALL):
+        exec(compile(block, "model-files.md", "exec"), names)
+    assert capsys.readouterr().out == "[0.36 0.64]\n"
+    for kind, one in FORMATS.items():
+        assert f"`{one.suffixes[0]}`" in page and (kind == "json" or f"model.to_{kind}" in page)
