@@ -25,6 +25,9 @@ from damage import READERS, SEEDS, check, damaged
 MEMORY = 4 << 30
 """Bytes of address space that a process may use."""
 
+STEP = 5_000
+"""After how many cases to say how far it is."""
+
 MOST_FAULTS = 20
 """A process that finds more stops: they are likely one."""
 
@@ -47,6 +50,8 @@ def run(worker: int, n_cases: int, kinds: list[str], seed: int, seconds: int, ou
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "case")
         for i in range(n_cases):
+            if worker == 0 and i and i % STEP == 0:
+                print(f"\r{i / n_cases:.0%}", end="", file=sys.stderr, flush=True)
             kind = kinds[i % len(kinds)]
             content = damaged(rng.choice(SEEDS[kind]), rng)
             signal.alarm(seconds)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 from typing import Any
 
 from ..errors import LatentreeError
@@ -44,8 +45,7 @@ def to_pgmpy(model: Model) -> Any:
     models = _imported("pgmpy.models", "pgmpy")
     cpd = _imported("pgmpy.factors.discrete", "pgmpy").TabularCPD
     tree = model.tree
-    kind = getattr(models, "DiscreteBayesianNetwork", None) or models.BayesianNetwork  # the older name
-    network = kind()
+    network = models.DiscreteBayesianNetwork()
     network.add_nodes_from(tree.names)
     network.latents = {tree.names[v] for v in tree.latent}
     network.add_edges_from((tree.names[tree.parent[v]], tree.names[v]) for v in range(1, tree.n_nodes))
@@ -104,8 +104,6 @@ def _labels(model: Model, node: int) -> list[str]:
 
 
 def _imported(module: str, package: str) -> Any:
-    import importlib
-
     try:
         return importlib.import_module(module)
     except ImportError as error:
