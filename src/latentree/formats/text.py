@@ -19,6 +19,9 @@ PathLike = str | os.PathLike[str]
 MAX_BYTES = 1 << 32
 """Text above this size, packed or not, is not read: it would not fit into memory several times."""
 
+RATIO, UNSUSPECTED = 250, 1 << 28
+"""How many times its size a packed file may hold, and what may be there in any case. Tables pack to a tenth or so."""
+
 MARKS = ((codecs.BOM_UTF8, "utf-8-sig"), (codecs.BOM_UTF16_LE, "utf-16"), (codecs.BOM_UTF16_BE, "utf-16"))
 """Byte order marks, which tell the encoding."""
 
@@ -80,8 +83,15 @@ def read_bytes(path: PathLike, *, max_bytes: int = MAX_BYTES) -> bytes:
 
 def _unpacked(data: bytes, path: PathLike, max_bytes: int) -> bytes:
     """Unpack piece by piece: a small file may stand for a huge one."""
+    limit = min(max_bytes, max(UNSUSPECTED, RATIO * len(data)))
     try:
         with gzip.GzipFile(fileobj=io.BytesIO(data)) as packed:
-            return read_at_most(packed, max_bytes + 1)
+            out = read_at_most(packed, limit + 1)
     except (OSError, EOFError, zlib.error) as error:
         raise FileFormatError(f"'{os.fspath(path)}' is damaged: it cannot be unpacked ({error}).") from None
+    if limit < len(out) <= max_bytes:
+        raise FileFormatError(
+            f"'{os.fspath(path)}' unpacks to more than {RATIO} times its size, like a file made to fill the memory. "
+            "Unpack it by hand if it is what it should be."
+        )
+    return out
