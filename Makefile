@@ -9,11 +9,11 @@ SOURCES := pyproject.toml CMakeLists.txt $(wildcard src/latentree/engine/*.cpp s
            $(shell find src -name __init__.py)
 ASAN   := build/sanitize
 
-.PHONY: help setup demo test lint bench sanitize wheel check clean
+.PHONY: help setup demo test lint bench interop fuzz sanitize wheel check clean
 
 help:
 	@sed -n 's/^# //p' Makefile
-	@echo "make lint, bench, sanitize, wheel, check (all of these but bench), clean"
+	@echo "make lint, bench, interop, fuzz, sanitize, wheel, check (all of these but bench and fuzz), clean"
 
 setup: $(READY)
 
@@ -41,6 +41,16 @@ bench: $(READY)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-build-isolation --editable ".[bench]"
 	$(BIN)/python benchmarks/engine.py --write
 
+# Files and models against the real pgmpy, pyAgrum, networkx and StepMix.
+interop: $(READY)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-build-isolation --editable ".[interop]"
+	$(BIN)/python -m pytest tests/interop
+
+# A million damaged files for the readers; FUZZ=10000 for fewer.
+FUZZ ?= 1000000
+fuzz: $(READY)
+	$(BIN)/python tests/fuzz/run.py $(FUZZ)
+
 # The kernels and their tests under address and undefined-behaviour sanitizers, in an environment of their own.
 sanitize: $(READY)
 	test -x $(ASAN)/bin/python || $(PYTHON) -m venv $(ASAN)
@@ -61,7 +71,7 @@ wheel: $(READY)
 	cd build && clean/bin/latentree fit carcinoma --classes 2 --json > clean/fit.json
 	build/clean/bin/python -c "import json; assert abs(json.load(open('build/clean/fit.json'))['log_likelihood'] + 317.2568) < 1e-3"
 
-check: test lint wheel sanitize
+check: test lint interop wheel sanitize
 
 clean:
 	rm -rf build dist out .pytest_cache .mypy_cache .ruff_cache .hypothesis $(VENV)

@@ -38,7 +38,7 @@ _HOME = {
     "estimate": "estimation",
     "fit_classes": "estimation",
     "identifiability": "dimension",
-    "load": "formats.json",
+    "load": "formats.models",
     "scores": "score",
     "standard_dimension": "dimension",
 }

@@ -31,7 +31,7 @@ from .errors import (
 )
 from .estimation import Fit as Fit, estimate as estimate, fit_classes as fit_classes
 from .estimators import LatentClass as LatentClass, compare as compare
-from .formats.json import load as load
+from .formats.models import load as load
 from .model import Counts as Counts, Model as Model
 from .runner import Budget as Budget, Progress as Progress, StopReason as StopReason
 from .score import scores as scores

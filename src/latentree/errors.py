@@ -12,8 +12,20 @@ __all__ = [
 ]
 
 
+_LONGEST = 3_000
+
+
 class LatentreeError(Exception):
-    """Base of all errors that latentree raises on purpose."""
+    """Base of all errors that latentree raises on purpose.
+
+    Messages name what they are about, and names in damaged files can be as long as the files: what is too long to read
+    is cut out of the middle.
+    """
+
+    def __init__(self, message: str = "") -> None:
+        if len(message) > _LONGEST:
+            message = f"{message[: _LONGEST * 2 // 3]} [...] {message[-_LONGEST // 3 :]}"
+        super().__init__(message)
 
 
 class DataError(LatentreeError, ValueError):

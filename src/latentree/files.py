@@ -4,23 +4,27 @@ from __future__ import annotations
 
 import base64
 import errno
+import gzip
+import io
 import math
 import os
 import secrets
 import stat
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import numpy as np
 from numpy.typing import NDArray
 
 from .errors import FileFormatError, ParameterError
 
-__all__ = ["MAX_BYTES", "decoded", "encoded", "read_text", "write_atomically"]
+__all__ = ["MAX_BYTES", "decoded", "encoded", "read_at_most", "read_text", "write_atomically"]
 
 MAX_BYTES = 2**30
 """Files of ours above this size are not read: no model or checkpoint comes near it."""
+
+_PIECE = 1 << 24
 
 _REMEDIES = {
     errno.ENOENT: "The folder does not exist; create it first or choose another.",
@@ -79,7 +83,7 @@ def read_text(path: str | os.PathLike[str], *, max_bytes: int = MAX_BYTES) -> st
         When the file is too large or not UTF-8 text.
     """
     with open(path, "rb") as file:
-        data = file.read(max_bytes + 1)
+        data = read_at_most(file, max_bytes + 1)
     if len(data) > max_bytes:
         raise FileFormatError(f"'{os.fspath(path)}' is larger than {max_bytes:,} bytes; no file of latentree is.")
     try:
@@ -88,6 +92,14 @@ def read_text(path: str | os.PathLike[str], *, max_bytes: int = MAX_BYTES) -> st
         raise FileFormatError(
             f"'{os.fspath(path)}' is not UTF-8 text (byte {error.start}); it is damaged or of another kind."
         ) from None
+
+
+def read_at_most(file: BinaryIO | gzip.GzipFile, n_bytes: int) -> bytes:
+    """Read piece by piece: a file object asked for much sets it all aside, whatever there is to read."""
+    out = io.BytesIO()
+    while out.tell() < n_bytes and (piece := file.read(min(_PIECE, n_bytes - out.tell()))):
+        out.write(piece)
+    return out.getvalue()
 
 
 def _write(target: Path, data: bytes) -> None:

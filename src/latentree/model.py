@@ -206,11 +206,49 @@ class Model:
 
         return sample(self, n, rng, latent=latent)
 
-    def save(self, path: str | Path) -> None:
-        """Write the model file; see :mod:`latentree.formats.json`."""
-        from .formats.json import save
+    def save(self, path: str | Path, *, format: str | None = None) -> None:
+        """Write a model file, of the kind that its name ends in; see :func:`latentree.formats.models.save`."""
+        from .formats.models import save
 
-        save(self, path)
+        save(self, path, format=format)
+
+    def to_bif(self, path: str | Path) -> None:
+        """Write a BIF file; see :mod:`latentree.formats.bif`."""
+        self.save(path, format="bif")
+
+    def to_xmlbif(self, path: str | Path) -> None:
+        """Write an XMLBIF file; see :mod:`latentree.formats.xmlbif`."""
+        self.save(path, format="xmlbif")
+
+    def to_net(self, path: str | Path) -> None:
+        """Write a NET file for Hugin; see :mod:`latentree.formats.net`."""
+        self.save(path, format="net")
+
+    def to_xdsl(self, path: str | Path) -> None:
+        """Write an XDSL file for GeNIe; see :mod:`latentree.formats.xdsl`."""
+        self.save(path, format="xdsl")
+
+    def to_dot(self, path: str | Path) -> None:
+        """Write a drawing of the tree for Graphviz; see :mod:`latentree.formats.dot`."""
+        self.save(path, format="dot")
+
+    def to_networkx(self) -> Any:
+        """Return a ``networkx.DiGraph``; see :func:`latentree.formats.objects.to_networkx`."""
+        from .formats.objects import to_networkx
+
+        return to_networkx(self)
+
+    def to_pgmpy(self) -> Any:
+        """Return a network of pgmpy; see :func:`latentree.formats.objects.to_pgmpy`."""
+        from .formats.objects import to_pgmpy
+
+        return to_pgmpy(self)
+
+    def to_pyagrum(self) -> Any:
+        """Return a network of pyAgrum; see :func:`latentree.formats.objects.to_pyagrum`."""
+        from .formats.objects import to_pyagrum
+
+        return to_pyagrum(self)
 
 
 @dataclass(frozen=True, eq=False)

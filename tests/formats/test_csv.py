@@ -161,11 +161,21 @@ def test_ragged_row_far_down(file):
         read_table(file("\n".join(lines)))
 
 
+def test_a_small_file_that_unpacks_to_a_huge_one(tmp_path, monkeypatch):
+    path = tmp_path / "some.csv.gz"
+    path.write_bytes(gzip.compress(b"a,b\n" + b"1,2\n2,1\n" * 250_000, mtime=0))
+    assert read_table(path).n == 500_000
+    monkeypatch.setattr("latentree.formats.text.UNSUSPECTED", 1_000_000)
+    with pytest.raises(FileFormatError, match="unpacks to more than 250 times its size"):
+        read_table(path)
+
+
 @pytest.mark.parametrize(
     ("content", "message"),
     [
         ("", "is empty"),
         ("\n \n", "is empty"),
+        ('""\n" "', "is empty"),
         ("a,b\n", "no rows"),
         ("a,a\n1,2\n", "two columns are called 'a'.*header=False"),
         ("0,0\n1,0\n", "header=False"),

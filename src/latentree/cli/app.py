@@ -26,6 +26,7 @@ COMMANDS = {
     "assign": "assign",
     "query": "query",
     "sample-data": "sample_data",
+    "convert": "convert",
     "datasets": "datasets",
     "reproduce": "reproduce",
     "completion": "completion",

@@ -159,12 +159,12 @@ def _names(given: Sequence[str], known: Any) -> list[str]:
     return [name for text in given for name in ([text] if text in known else split(text))]
 
 
-def load_model(path: str) -> Model:
-    """Read a model file."""
-    from ..formats.json import load
+def load_model(path: str, **options: Any) -> Model:
+    """Read a model file; see :func:`latentree.formats.models.load` for the options."""
+    from ..formats.models import load
 
     try:
-        return load(path)
+        return load(path, **options)
     except FileNotFoundError:
         raise FileFormatError(f"There is no model file '{path}'.") from None
     except IsADirectoryError:

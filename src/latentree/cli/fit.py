@@ -59,7 +59,13 @@ MODELS, OUTPUT = "Which models", "Output"
 )
 @fitting_options
 @learning_options
-@option("--out", type=click.Path(), metavar="FILE", section=OUTPUT, help="Write the best model to this file (JSON).")
+@option(
+    "--out",
+    type=click.Path(),
+    metavar="FILE",
+    section=OUTPUT,
+    help="Write the best model to this file: JSON, or another kind as its name ends; see 'convert'.",
+)
 @option(
     "--assign",
     type=click.Path(),
@@ -181,7 +187,7 @@ def _write(best: Fit, source: Source, options: dict[str, Any], out: str | None, 
     from .rows import assigned, joined, weighed
 
     if out is not None:
-        from ..formats.json import save
+        from ..formats.models import save
 
         save(_with_provenance(best, source, options), out)
         note(f"Model written to '{out}'.")

@@ -415,8 +415,8 @@ class LatentClass(TransformerMixin, DensityMixin, BaseEstimator):  # type: ignor
         return score_functions.bootstrap_lrt(self.fit_.table, k, rng=rng, n_replicates=n_replicates, **options)
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the model to a file that :func:`latentree.load` reads; see :mod:`latentree.formats.json`."""
-        from ..formats.json import save
+        """Write the model to a file that :func:`latentree.load` reads; see :func:`latentree.formats.models.save`."""
+        from ..formats.models import save
 
         check_is_fitted(self)
         told = {name: self.report()[name] for name in ("kind", "n", "log_likelihood", "n_parameters", "seed", "reason")}

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from itertools import islice
 
 import numpy as np
 
@@ -18,8 +19,9 @@ __all__ = ["read_arff"]
 NUMERIC = ("numeric", "real", "integer")
 ESCAPE = re.compile(r"\\(.)")
 ATTRIBUTE = re.compile(r"""@attribute\s+('(?:\\.|[^'\\])*'|"(?:\\.|[^"\\])*"|[^\s{]+)\s*(.+)""", re.IGNORECASE)
-CELL = re.compile(r"""\s*(?:'((?:\\.|[^'\\])*)'|"((?:\\.|[^"\\])*)"|([^,'"\t][^,\t]*?|))\s*(?:[,\t]|$)""")
-WEIGHT = re.compile(r"[,\t]?\s*\{\s*([^{}]*?)\s*\}\s*$")
+QUOTED = re.compile(r"""'((?:\\.|[^'\\])*+)'|"((?:\\.|[^"\\])*+)\"""")
+BLANKS = re.compile(r"[^\S\t]*")
+UNQUOTED = re.compile(r"[^,\t]*")
 
 
 @dataclass
@@ -67,19 +69,19 @@ def _lines(text: str) -> Iterator[tuple[int, str]]:
 
 
 def _header(lines: Iterator[tuple[int, str]], path: str) -> list[_Attribute]:
-    attributes: list[_Attribute] = []
+    attributes: dict[str, _Attribute] = {}
     for i, line in lines:
         word = line.split(None, 1)[0].lower()
         where = f"'{path}', line {i}"
         if word == "@data":
             if not attributes:
                 raise FileFormatError(f"{where}: @data before any @attribute.")
-            return attributes
+            return list(attributes.values())
         if word == "@attribute":
             attribute = _attribute(line, where)
-            if any(a.name == attribute.name for a in attributes):
+            if attribute.name in attributes:
                 raise DataError(f"{where}: two attributes are called '{attribute.name}'. Rename one of them.")
-            attributes.append(attribute)
+            attributes[attribute.name] = attribute
         elif word != "@relation":
             raise FileFormatError(f"{where}: @relation, @attribute or @data must come here. Got {line[:40]!r}.")
     raise FileFormatError(f"'{path}' has no line @data; it is no ARFF file or was cut off.")
@@ -93,11 +95,12 @@ def _attribute(line: str, where: str) -> _Attribute:
     if kind.startswith("{"):
         if not kind.endswith("}"):
             raise FileFormatError(f"{where}: the values of '{name}' must end with '}}'.")
-        values = [cell for cell, _ in _cells(kind[1:-1], where)]
-        if len(set(values)) < len(values):
-            twice = next(v for v in values if values.count(v) > 1)
-            raise FileFormatError(f"{where}: attribute '{name}' lists the value '{twice}' twice.")
-        return _Attribute(name, "nominal", {v: i for i, v in enumerate(values)})
+        levels: dict[str, int] = {}
+        for value, _ in _cells(kind[1:-1], where):
+            if value in levels:
+                raise FileFormatError(f"{where}: attribute '{name}' lists the value '{value}' twice.")
+            levels[value] = len(levels)
+        return _Attribute(name, "nominal", levels)
     word = kind.split(None, 1)[0].lower()
     if word in NUMERIC:
         return _Attribute(name, "numeric")
@@ -120,27 +123,38 @@ def _cells(line: str, where: str) -> Iterator[tuple[str, bool]]:
         return
     at = 0
     while True:
-        found = CELL.match(line, at)
-        if found is None:
-            raise FileFormatError(f"{where}: the quotes do not match.")
-        quoted = found[1] if found[1] is not None else found[2]
-        yield (found[3], False) if quoted is None else (ESCAPE.sub(r"\1", quoted), True)
-        at = found.end()
-        if at == len(line) and line[at - 1] not in ",\t":
-            return
+        at = _after(BLANKS, line, at)
+        if line[at : at + 1] in ("'", '"'):
+            found = QUOTED.match(line, at)
+            if found is None:
+                raise FileFormatError(f"{where}: the quotes do not match.")
+            yield ESCAPE.sub(r"\1", found[1] if found[1] is not None else found[2]), True
+            at = _after(BLANKS, line, found.end())
+            if at < len(line) and line[at] not in ",\t":
+                raise FileFormatError(f"{where}: the quotes do not match.")
+        else:
+            end = _after(UNQUOTED, line, at)
+            yield line[at:end].rstrip(), False
+            at = end
         if at == len(line):
-            yield "", False
             return
+        at += 1
+
+
+def _after(pattern: re.Pattern[str], line: str, at: int) -> int:
+    found = pattern.match(line, at)
+    return at if found is None else found.end()
 
 
 def _add_row(attributes: list[_Attribute], line: str, where: str) -> float:
     if line.startswith("{"):
         raise FileFormatError(f"{where}: sparse rows cannot be read. Save the file with dense rows.")
     weight = 1.0
-    braces = WEIGHT.search(line) if line.endswith("}") else None
-    if braces is not None:
-        weight = _number(braces[1], f"{where}: the weight")
-        line = line[: braces.start()]
+    if line.endswith("}") and "{" in line:
+        line, _, inside = line[:-1].rpartition("{")
+        weight = _number(inside.strip(), f"{where}: the weight")
+        line = line.rstrip()
+        line = line[:-1] if line.endswith(",") else line
     cells = list(_cells(line, where))
     if len(cells) != len(attributes):
         raise FileFormatError(f"{where}: {len(cells)} cells for {len(attributes)} attributes.")
@@ -156,16 +170,21 @@ def _add_row(attributes: list[_Attribute], line: str, where: str) -> float:
             attribute.codes.append(attribute.levels[cell])
         else:
             raise FileFormatError(
-                f"{where}: attribute '{attribute.name}' has no value '{cell}'. It has {', '.join(attribute.levels)}."
+                f"{where}: attribute '{attribute.name}' has no value '{cell[:60]}'. It has {_some(attribute.levels)}."
             )
     return weight
+
+
+def _some(levels: Iterable[str], most: int = 12) -> str:
+    first = list(islice(levels, most + 1))
+    return ", ".join(first[:most]) + (", ..." if len(first) > most else "")
 
 
 def _number(text: str, where: str) -> float:
     try:
         return float(text)
     except ValueError:
-        raise FileFormatError(f"{where} must be a number. Got '{text}'.") from None
+        raise FileFormatError(f"{where} must be a number. Got '{text[:60]}'.") from None
 
 
 def _column(attribute: _Attribute) -> Column:

@@ -23,6 +23,9 @@ DELIMITERS = (",", ";", "\t")
 CHUNK = 20_000
 """Rows turned into columns at a time: few enough to stay in the cache."""
 
+MAX_COLUMNS = 100_000
+"""Files with more are not read: each column costs a kilobyte or two, however little it holds."""
+
 SAMPLE_LENGTH = 1 << 14
 """Characters looked at to find the delimiter."""
 
@@ -62,7 +65,11 @@ def read_csv(
     between = delimiter or _sniffed(text)
     try:
         rows = _rows(text, between)
-        first = next(rows)
+        first = next(rows, None)
+        if first is None:  # nothing but quoted blanks
+            raise DataError(f"'{name}' is empty.")
+        if len(first) > MAX_COLUMNS:
+            raise FileFormatError(f"'{name}' has {len(first):,} columns; at most {MAX_COLUMNS:,} are possible.")
         names = _names(first, name) if header else [f"x{i + 1}" for i in range(len(first))]
         return Frame(_columns(rows if header else chain([first], rows), names))
     except (csv.Error, _RaggedError):
@@ -154,12 +161,14 @@ def _sniffed(text: str) -> str:
 
 def _names(first: list[str], path: str) -> list[str]:
     names = [cell.strip() or f"x{i + 1}" for i, cell in enumerate(first)]
-    for i, name in enumerate(names):
-        if name in names[:i]:
+    seen: set[str] = set()
+    for name in names:
+        if name in seen:
             raise DataError(
                 f"'{path}': two columns are called '{name}'. Rename one of them, "
                 "or use header=False if the first line is not a header."
             )
+        seen.add(name)
     return names
 
 
@@ -188,6 +197,11 @@ def _located(text: str, delimiter: str, path: str) -> FileFormatError:
         try:
             row = next(reader)
         except csv.Error as error:
+            if "field limit" in str(error):
+                return FileFormatError(
+                    f"'{path}', line {start}: a cell has more than {csv.field_size_limit():,} characters. Perhaps a "
+                    "quote that opens it is not closed."
+                )
             return FileFormatError(
                 f"'{path}', line {start}: the quotes do not match ({error}). "
                 'A quoted cell must end with a quote, and a quote inside it must be doubled ("").'

@@ -40,6 +40,7 @@ from ..files import MAX_BYTES, read_text, write_atomically
 from ..model import Model
 from ..tree import Tree
 from ..variables import State, Variable
+from .network import from_the_root
 
 __all__ = ["FORMAT", "VERSION", "dumps", "load", "loads", "save", "schema"]
 
@@ -249,7 +250,7 @@ def loads(text: str) -> Model:
     variables = [_variable(v, i) for i, v in enumerate(_field(document, "variables", list, "The file"))]
     nodes = [_node(v, i) for i, v in enumerate(_field(document, "nodes", list, "The file"))]
     _check_names(variables, nodes)
-    nodes = _from_the_root(nodes)
+    nodes = from_the_root(nodes)
     provenance = _field({"provenance": {}, **document}, "provenance", dict, "The file")
     try:
         tree = _tree(nodes, variables)
@@ -282,8 +283,9 @@ def _parsed(text: str) -> dict[str, Any]:
 def _without_twins(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     out = dict(pairs)
     if len(out) < len(pairs):
-        keys = [k for k, _ in pairs]
-        raise ValueError(f"the key '{next(k for k in keys if keys.count(k) > 1)}' stands twice in one object.")
+        seen: set[str] = set()
+        twice = next(k for k, _ in pairs if k in seen or seen.add(k))  # type: ignore[func-returns-value]
+        raise ValueError(f"the key '{twice}' stands twice in one object.")
     return out
 
 
@@ -415,29 +417,6 @@ def _check_different(names: Sequence[str], what: str) -> None:
         if name in seen:
             raise FileFormatError(f"Two {what} are called '{name}'.")
         seen.add(name)
-
-
-def _from_the_root(nodes: Sequence[_Node]) -> list[_Node]:
-    """Check that the nodes form a tree, and put parents before their children if they are not there already."""
-    roots = [n for n in nodes if n.parent is None]
-    if len(roots) != 1:
-        found = ", ".join(f"'{n.name}'" for n in roots[:5]) or "none"
-        raise FileFormatError(f"Exactly one node must have no parent. Found {len(roots)} ({found}).")
-    children: dict[str, list[_Node]] = {n.name: [] for n in nodes}
-    for node in nodes:
-        if node.parent is not None:
-            if node.parent not in children:
-                raise FileFormatError(f"The parent of node '{node.name}' is '{node.parent}', which is not there.")
-            children[node.parent].append(node)
-    order = list(roots)
-    for node in order:
-        order.extend(children[node.name])
-    if len(order) < len(nodes):
-        lost = {n.name for n in nodes} - {n.name for n in order}
-        raise FileFormatError(f"Node '{min(lost)}' is its own ancestor: the parents go round in a circle.")
-    at = {n.name: i for i, n in enumerate(nodes)}
-    in_order = all(n.parent is None or at[n.parent] < at[n.name] for n in nodes) and nodes[0].parent is None
-    return list(nodes) if in_order else order
 
 
 def _tree(nodes: Sequence[_Node], variables: Sequence[Variable]) -> Tree:

@@ -4,22 +4,29 @@ from __future__ import annotations
 
 import codecs
 import gzip
+import io
 import os
 import zlib
 from pathlib import Path
 
 from ..errors import FileFormatError, bad_parameter
-from ..files import write_atomically
+from ..files import read_at_most, write_atomically
 
-__all__ = ["PathLike", "read_text_file", "write_text_file"]
+__all__ = ["MAX_BYTES", "PathLike", "read_bytes", "read_text_file", "write_text_file"]
 
 PathLike = str | os.PathLike[str]
+
+MAX_BYTES = 1 << 32
+"""Text above this size, packed or not, is not read: it would not fit into memory several times."""
+
+RATIO, UNSUSPECTED = 250, 1 << 28
+"""How many times its size a packed file may hold, and what may be there in any case. Tables pack to a tenth or so."""
 
 MARKS = ((codecs.BOM_UTF8, "utf-8-sig"), (codecs.BOM_UTF16_LE, "utf-16"), (codecs.BOM_UTF16_BE, "utf-16"))
 """Byte order marks, which tell the encoding."""
 
 
-def read_text_file(path: PathLike, encoding: str | None = None) -> str:
+def read_text_file(path: PathLike, encoding: str | None = None, *, max_bytes: int = MAX_BYTES) -> str:
     """Read a text file, unpacked if it is gzipped.
 
     Parameters
@@ -28,13 +35,15 @@ def read_text_file(path: PathLike, encoding: str | None = None) -> str:
         The file.
     encoding : str, optional
         Its encoding. Default: as its byte order mark says, else UTF-8.
+    max_bytes : int
+        How large it may be, unpacked.
 
     Raises
     ------
     FileFormatError
-        When it is not text of that encoding; the message says where.
+        When it is not text of that encoding, or too large; the message says where.
     """
-    data = _read_bytes(path)
+    data = read_bytes(path, max_bytes=max_bytes)
     name = os.fspath(path)
     if encoding is None:
         encoding = next((e for mark, e in MARKS if data.startswith(mark)), "utf-8")
@@ -61,11 +70,28 @@ def write_text_file(path: PathLike, text: str) -> None:
     write_atomically(path, gzip.compress(data, mtime=0) if Path(path).suffix == ".gz" else data)
 
 
-def _read_bytes(path: PathLike) -> bytes:
-    data = Path(path).read_bytes()
-    if not data.startswith(b"\x1f\x8b"):
-        return data
+def read_bytes(path: PathLike, *, max_bytes: int = MAX_BYTES) -> bytes:
+    """Read a file of bounded size, unpacked if it is gzipped."""
+    with open(path, "rb") as file:
+        data = read_at_most(file, max_bytes + 1)
+    if data.startswith(b"\x1f\x8b"):
+        data = _unpacked(data, path, max_bytes)
+    if len(data) > max_bytes:
+        raise FileFormatError(f"'{os.fspath(path)}' is larger than {max_bytes:,} bytes; such files are not read.")
+    return data
+
+
+def _unpacked(data: bytes, path: PathLike, max_bytes: int) -> bytes:
+    """Unpack piece by piece: a small file may stand for a huge one."""
+    limit = min(max_bytes, max(UNSUSPECTED, RATIO * len(data)))
     try:
-        return gzip.decompress(data)
+        with gzip.GzipFile(fileobj=io.BytesIO(data)) as packed:
+            out = read_at_most(packed, limit + 1)
     except (OSError, EOFError, zlib.error) as error:
         raise FileFormatError(f"'{os.fspath(path)}' is damaged: it cannot be unpacked ({error}).") from None
+    if limit < len(out) <= max_bytes:
+        raise FileFormatError(
+            f"'{os.fspath(path)}' unpacks to more than {RATIO} times its size, like a file made to fill the memory. "
+            "Unpack it by hand if it is what it should be."
+        )
+    return out

@@ -1,0 +1,200 @@
+"""Valid files of every format, ways to damage them, and what reading a damaged one may do.
+
+A reader gets bytes. It may return, or raise an error of latentree; anything else (another exception, a warning that is
+not ours, a crash, a hang, a model that does not come back as it was written) is a fault of the reader.
+"""
+
+from __future__ import annotations
+
+import gzip
+import random
+import re
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+
+import latentree as lt
+from latentree.errors import LatentreeError, LatentreeWarning
+from latentree.formats.models import text_of
+
+DATA = Path(__file__).parents[1] / "formats" / "data"
+
+CSV = '''id,age,"answer, given",n
+a1,34,yes,2
+a2,,"no ""really""",1.5
+a3,51,?,0
+
+a4, 29 ,yes,3
+'''
+SEMICOLONS = "x;y\n1;2,5\n2;3,5\n1;NA\n"
+ARFF = """% a comment
+@relation 'some data'
+@attribute age numeric
+@attribute "the answer" {yes, 'no, never', "it's"}
+@attribute name string
+@data
+34, yes, 'a b'
+?, 'no, never', x, {2.5}
+51,"it's",?
+"""
+HLCM = """// made by hand
+Name: some data
+A: s0 s1 s2   // three states
+B: no yes
+0 1 3.0
+1 -1 2
+2 0 0.5
+"""
+
+WORDS = [
+    *r"""
+    0 1 -1 2 0.5 1e999 -0.0 nan inf 1e-400 1_0 0x1F 1.7976931348623157e308 999999999999999999999
+    ' " \ / // /* */ % { } ( ) [ ] < > </ /> <!-- --> <![CDATA[ ]]> &amp; &#0; &x; ; , | = : . ? \u0000 \ud800
+    network variable probability table default property type discrete net node potential data states class continuous
+    latentree_states latentree_name latentree_latent latentree_column latentree_edges i:1 f:nan b:true t:%ff yes inner
+    <!DOCTYPE <!ENTITY SYSTEM <BIF> </BIF> <NETWORK> <TABLE> <cpt> id= <state/> <parents> <deterministic>
+    null true false "float" "states" "nodes" "table" "cardinality" "latent" "Infinity" NaN
+    @data @attribute @relation numeric string Name:
+    """.split(),  # noqa: SIM905
+    *("\t", "\n", "\r", "\0", "\x1b", "\ufeff", "\u2028", "\x85", "\U0001f600", "9" * 5000),
+]
+"""What means something in some format."""
+
+SPECIAL = [
+    b"\0",
+    b"\xff",
+    b"\xfe",
+    b"\xef\xbb\xbf",
+    b"\xff\xfe",
+    b"\x1f\x8b",
+    b"\r",
+    b"\n",
+    b'"',
+    b"'",
+    b"\x80",
+    b"\xed\xa0\x80",
+]
+TOKEN = re.compile(rb"\w+|\s+|[^\w\s]")
+
+
+def _model() -> lt.Model:
+    own = [
+        lt.Variable("a b", ("<= 3", "> 3"), (3.0,)),
+        lt.Variable("x", (0, 1, 2)),
+        lt.Variable("é<&", (True, 1.5, "it's", -7)),
+    ]
+    k = {"z": 2, "w": 3} | {v.name: v.cardinality for v in own}
+    tree = lt.Tree.from_edges([("z", "é<&"), ("z", "w"), ("w", "x"), ("w", "a b")], k, [v.name for v in own])
+    return lt.Model.random(tree, own, np.random.default_rng(0))
+
+
+def _seeds() -> dict[str, list[bytes]]:
+    model = _model()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", LatentreeWarning)
+        out = {kind: [text_of(model, kind).encode()] for kind in ("json", "bif", "xmlbif", "net", "xdsl")}
+    for path in sorted(DATA.iterdir()):
+        out["xmlbif" if path.suffix == ".xml" else path.suffix[1:]].append(path.read_bytes())
+    out["csv"] = [CSV.encode(), SEMICOLONS.encode(), CSV.encode("utf-16"), gzip.compress(CSV.encode(), mtime=0)]
+    out["arff"] = [ARFF.encode()]
+    out["hlcm"] = [HLCM.encode()]
+    return out
+
+
+SEEDS = _seeds()
+
+
+# ---- reading ---------------------------------------------------------------------------------------------------------
+
+
+def read_model(kind: str, path: Path) -> None:
+    """Read a model; one that can be read can be written, and comes back as it was."""
+    model = lt.load(path, format=kind)
+    path.write_bytes(text_of(model, kind).encode())  # not save: waiting for the disk is most of the time then
+    assert lt.load(path, format=kind) == model
+
+
+def read_data(kind: str, path: Path) -> None:
+    table = lt.Table.read(path, format=kind, bins=2)
+    assert (table.weights > 0).all() and np.isfinite(table.n)
+
+
+READERS: dict[str, Callable[[str, Path], None]] = {
+    **dict.fromkeys(("json", "bif", "xmlbif", "net", "xdsl"), read_model),
+    **dict.fromkeys(("csv", "arff", "hlcm"), read_data),
+}
+
+
+def check(kind: str, content: bytes, path: Path) -> bool:
+    """Read a file; tell whether it could be read."""
+    path.write_bytes(content)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        warnings.simplefilter("ignore", LatentreeWarning)
+        try:
+            READERS[kind](kind, path)
+        except LatentreeError as error:
+            assert len(str(error)) < 4_000
+            return False
+    return True
+
+
+# ---- damaging --------------------------------------------------------------------------------------------------------
+
+
+def damaged(content: bytes, rng: random.Random) -> bytes:
+    """Change a file in one to six places."""
+    for _ in range(rng.choice((1, 1, 1, 2, 3, 6))):
+        change = rng.choice((_bytes, _tokens, _tokens, _tokens, _ranges))
+        content = change(content, rng)
+    return content
+
+
+def _bytes(content: bytes, rng: random.Random) -> bytes:
+    at = rng.randrange(len(content) + 1)
+    new = rng.choice(SPECIAL) if rng.random() < 0.5 else bytes([rng.randrange(256)])
+    return content[:at] + new + content[at + rng.choice((0, 1, 1)) :]
+
+
+def _ranges(content: bytes, rng: random.Random) -> bytes:
+    """Cut off, cut out, double, repeat or move a part."""
+    a, b = sorted(rng.randrange(len(content) + 1) for _ in range(2))
+    if rng.random() < 0.7:
+        b = min(b, a + rng.randrange(1, 60))
+    part = content[a:b]
+    match rng.randrange(5):
+        case 0:
+            return content[:a]
+        case 1:
+            return content[:a] + content[b:]
+        case 2:
+            return content[:b] + part + content[b:]
+        case 3:
+            return content[:b] + part[:40] * rng.choice((3, 50, 1000)) + content[b:]
+    rest = content[:a] + content[b:]
+    at = rng.randrange(len(rest) + 1)
+    return rest[:at] + part + rest[at:]
+
+
+def _tokens(content: bytes, rng: random.Random) -> bytes:
+    """Replace, delete, double or exchange words, or put in one of those that mean something somewhere."""
+    tokens = TOKEN.findall(content)
+    if not tokens:
+        return _bytes(content, rng)
+    i, j = rng.randrange(len(tokens)), rng.randrange(len(tokens))
+    match rng.randrange(6):
+        case 0:
+            tokens[i] = tokens[j]
+        case 1:
+            tokens[i], tokens[j] = tokens[j], tokens[i]
+        case 2:
+            del tokens[i]
+        case 3:
+            tokens.insert(i, tokens[j])
+        case 4:
+            tokens[i] = rng.choice(WORDS).encode()
+        case _:
+            tokens.insert(i, rng.choice(WORDS).encode())
+    return b"".join(tokens)
