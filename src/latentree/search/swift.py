@@ -1,9 +1,9 @@
 """Our own search: the operators and the principle of the sources, with the work taken out of them.
 
-It climbs from the latent class model with two states. A step looks at all moves of all kinds at once: new nodes that
-the completed data speak for, all relocations, more and fewer states, and unions of two latents. It carries out together
-all that do not touch each other, fits all probabilities, and tries a third of the bundle if that did not pay. More
-states are held back where a new node gains more for each parameter.
+It climbs from a latent class model, several times: with two states, with three, and so on by turns. A step looks at all
+moves of all kinds at once: new nodes that the completed data speak for, all relocations, more and fewer states, and
+unions of two latents. It carries out together all that do not touch each other, fits all probabilities, and tries a
+third of the bundle if that did not pay. More states are held back where a new node gains more for each parameter.
 
 When nothing gains any more, it looks ahead: moves that lose a little are carried out one by one, and the search goes on
 for a few steps around them; what ends higher is kept.
@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -28,14 +28,15 @@ from .network import Graph, Network
 from .operators import Move
 from .proposals import Proposal, carried_out, propose, together
 from .restricted import regularised
-from .state import OutOfTime, Search, State
+from .state import OutOfTime, Search, State, standing
 from .trace import Step
 
 __all__ = ["OPTIONS", "begin", "step"]
 
-OPTIONS: Mapping[str, Any] = {"loss": 40.0, "ahead": 6, "trials": 60, "tol": 0.05, "iterations": 60}
+OPTIONS: Mapping[str, Any] = {"loss": 40.0, "ahead": 6, "trials": 60, "starts": 3, "tol": 0.05, "iterations": 60}
 """``loss``: how much a move may lose to be tried when nothing gains; ``ahead``: steps that follow it; ``trials``: how
-many such moves are tried before the search ends (0: none). ``tol``, ``iterations``: when EM stops within the search."""
+many such moves are tried before the search ends (0: none). ``starts``: how often it climbs before it looks ahead.
+``tol``, ``iterations``: when EM stops within the search."""
 
 _GAIN = 0.01
 """Least gain of a step."""
@@ -59,32 +60,44 @@ class _Point:
 def begin(search: Search) -> State:
     """The latent class model with two states, or the model the user gave."""
     if search.start is None:
-        tree = Tree.star(2, search.table.cardinalities)
-        network = Network.from_model(Model.random(tree, search.table.variables, search.rng))
+        point = _star(search, 0)
     else:
-        network = regularised(Network.from_model(search.start))
-    point = _fitted(search, network, search.n_jobs)
-    return State(point.fit, point.score, "climb", memory={"tried": []})
+        point = _fitted(search, regularised(Network.from_model(search.start)), search.n_jobs)
+    return State(point.fit, point.score, "climb", memory={"tried": [], "climbed": 0, "lower": None})
+
+
+def _star(search: Search, climb: int) -> _Point:
+    tree = Tree.star(2 + climb % 2, search.table.cardinalities)
+    network = Network.from_model(Model.random(tree, search.table.variables, search.rng))
+    return _fitted(search, regularised(network), search.n_jobs)
 
 
 def step(search: Search, state: State) -> tuple[State, Step | None]:
     """The next bundle of moves that raises the score, or the next look ahead that does."""
-    here = _Point(Network.from_model(state.fit.model), state.fit, state.score)
     if state.phase == "climb":
+        here = _standing(search, state)
         found = propose(search, here.network, Beliefs(here.network, search.table), threads=search.n_jobs)
         point, done = _bundle(search, here, found, search.n_jobs)
         if done:
-            return _moved(search, state, point, done, len(found), "climb", state.memory["tried"])
-        if not search.options["trials"]:
-            return state.to("climb", done=True), None
-        state = state.to("escape")
-    return _escaped(search, state, here)
+            return _moved(state, here, point, done, len(found))
+        return _climbed(search, state)
+    return _escaped(search, state, _standing(search, state))
+
+
+def _standing(search: Search, state: State) -> _Point:
+    """Where the climb is: at the best model so far, or still below it."""
+    lower = state.memory["lower"]
+    fit, score = state.fit, state.score
+    if lower is not None:
+        fit = standing(lower, search.table)
+        score = search.criterion(fit)
+    return _Point(Network.from_model(fit.model), fit, score)
 
 
 def _moved(
-    search: Search, state: State, point: _Point, done: Sequence[Proposal], looked: int, to: str, tried: Sequence[str]
+    state: State, here: _Point, point: _Point, done: Sequence[Proposal], looked: int, **memory: Any
 ) -> tuple[State, Step]:
-    names = names_of(state.fit.model.tree)
+    names = names_of(here.fit.model.tree)
     made = Step.of(
         point.fit.model,
         phase=state.phase,
@@ -94,7 +107,32 @@ def _moved(
         log_likelihood=point.fit.log_likelihood,
         candidates=looked,
     )
-    return State(point.fit, point.score, to, memory={"tried": list(tried)}), made
+    return _reached(state.to("climb", **memory), point), made
+
+
+def _reached(state: State, point: _Point) -> State:
+    """The best model so far, and where the climb is if that is lower."""
+    if point.score > state.score:
+        return replace(state, fit=point.fit, score=point.score, memory={**state.memory, "lower": None})
+    return state.to(state.phase, lower=point.fit.model)
+
+
+def _climbed(search: Search, state: State) -> tuple[State, Step | None]:
+    """Nothing gains any more: climb from another start, or look ahead."""
+    climbed = state.memory["climbed"] + 1
+    if climbed < search.options["starts"] and search.start is None:
+        point = _star(search, climbed)
+        made = Step.of(
+            point.fit.model,
+            phase="climb",
+            kind="start",
+            operation=f"another start, with {2 + climbed % 2} classes",
+            score=point.score,
+            log_likelihood=point.fit.log_likelihood,
+        )
+        return _reached(state.to("climb", climbed=climbed), point), made
+    state = state.to("escape", climbed=search.options["starts"], lower=None)
+    return replace(state, done=not search.options["trials"]), None
 
 
 # ---- climbing -----------------------------------------------------------------------------------------------------
@@ -153,7 +191,7 @@ def _escaped(search: Search, state: State, here: _Point) -> tuple[State, Step | 
         ends = search.each(lambda item, rng: _ahead(search, here, item[0], rng), bundle, stage="looks ahead")
         best = max(range(len(ends)), key=lambda i: ends[i].score)
         if ends[best].score > here.score + _ESCAPE:
-            return _moved(search, state, ends[best], [bundle[best][0]], first + len(bundle), "climb", tried)
+            return _moved(state, here, ends[best], [bundle[best][0]], first + len(bundle), tried=tried)
     return state.to("escape", done=True, tried=tried), None
 
 
