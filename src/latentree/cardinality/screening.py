@@ -1,0 +1,118 @@
+"""Which states to split and which to merge, told from one look at the data (K 8: promising states).
+
+Let r_s(d) be the posterior of state s for row d, and keep it fixed. By Jensen's inequality, replacing state s by two
+states changes the log-likelihood by at least
+
+    gain_s = LL(D_s | two) - LL(D_s | one),
+
+where D_s are the data weighted by r_s: |D_s| times the fall of K's KL divergence between state and data. Merging a and
+b changes it by at least
+
+    loss_ab = max over profiles of sum_d w (r_a + r_b) log P(d, merged) - sum_d w (r_a + r_b) log P(d, a or b),
+
+whose maximum has a closed form in the expected counts. Changes of different states add up. So all splits, all merges,
+and all pairs of a split and a merge are ranked without EM on the whole data.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..model import FloatArray
+from .star import Star
+from .states import States
+from .task import Task
+
+__all__ = ["Screen", "merge_losses", "screened"]
+
+SHARE = 0.3
+"""How much a half follows the row it is built around at the start; the rest is the state's own profile."""
+
+PRESENT = 1e-6
+"""A state with a smaller posterior has nothing to do with a row."""
+
+
+@dataclass(frozen=True, eq=False)
+class Screen:
+    """What is known about the states of a node without touching the rest.
+
+    Attributes
+    ----------
+    states : States
+        The states looked at.
+    halves : dict of int to States
+        The two states that would replace each.
+    gains : float array [k]
+        By how much splitting a state raises the log-likelihood at least; minus infinity where nothing can be split.
+    losses : float array [k, k]
+        By how much merging two states changes it at least (above the diagonal; elsewhere minus infinity).
+    """
+
+    states: States
+    halves: dict[int, States]
+    gains: FloatArray
+    losses: FloatArray
+
+    def split(self, state: int) -> States:
+        """The states with one of them split."""
+        return self.states.replace(state, self.halves[state])
+
+
+def screened(task: Task, star: Star, states: States, rng: np.random.Generator, n_starts: int = 8) -> Screen:
+    """Look at all splits (partial EM on the data of each state) and all merges (in closed form)."""
+    log_joint = star.log_joint(states)
+    log_row = np.logaddexp.reduce(log_joint, axis=1)
+    posterior = np.nan_to_num(np.exp(log_joint - log_row[:, None]))
+    halves, gains = {}, np.full(states.n, -np.inf)
+    for s in range(states.n):
+        weights = star.weights * posterior[:, s]
+        data = star.share(weights)
+        if len(data.weights) < 2 or states.n >= task.max_states:
+            continue
+        two, likelihood = task.climb(
+            data, _starts(data, states.profiles[s], rng, n_starts), tol=0.1, max_iterations=60
+        )
+        own = np.flatnonzero(weights > 0)
+        one = float(weights[own] @ (log_joint[own, s] - np.log(states.sizes[s])))
+        halves[s], gains[s] = two, likelihood - one
+    return Screen(states, halves, gains, merge_losses(star, states, posterior, log_row))
+
+
+def _starts(data: Star, profile: FloatArray, rng: np.random.Generator, n: int) -> list[States]:
+    """Two states, each built around one row of the data."""
+    seen, known = data.indicators()
+    rows = rng.choice(len(data.weights), size=(n, 2), p=data.weights / data.weights.sum())
+    own = np.maximum(profile, 1e-6)  # no value is ruled out from the start
+    near = np.where(known[rows], SHARE * seen[rows] + (1 - SHARE) * own, own)
+    for b in States(np.ones(1), profile[None], data.widths).blocks:
+        near[:, :, b] /= near[:, :, b].sum(axis=2, keepdims=True)
+    return [States(np.full(2, 0.5), pair, data.widths) for pair in near]
+
+
+def merge_losses(star: Star, states: States, posterior: FloatArray, log_row: FloatArray) -> FloatArray:
+    """Bounds on what merging each pair of states changes in the log-likelihood; see the head of this module."""
+    k, w = states.n, star.weights
+    losses = np.full((k, k), -np.inf)
+    if k == 1:
+        return losses
+    counts = States.of(star.plan(k).evaluate(states.flat).vector, states.widths)
+    starts = [b.start for b in states.blocks]
+    at_row = (w * np.nan_to_num(log_row, neginf=0.0)) @ posterior
+    entropy = w @ _xlogx(posterior)
+    for a in range(k - 1):
+        # sum_d w r log r with r = r_a + r_b differs from that of b alone only where a is present
+        here = np.flatnonzero(posterior[:, a] > PRESENT)
+        r_a, r_b = posterior[here, a, None], posterior[here, a + 1 :]
+        both = entropy[a + 1 :] + w[here] @ (_xlogx(r_a + r_b) - _xlogx(r_b))
+        merged = counts.profiles[a] + counts.profiles[a + 1 :]
+        size = counts.sizes[a] + counts.sizes[a + 1 :]
+        best = _xlogx(merged).sum(axis=1) - _xlogx(np.add.reduceat(merged, starts, axis=1)).sum(axis=1)
+        best += _xlogx(size) - size * np.log(w.sum())
+        losses[a, a + 1 :] = best - (at_row[a] + at_row[a + 1 :] + both)
+    return losses
+
+
+def _xlogx(x: FloatArray) -> FloatArray:
+    return x * np.log(np.where(x > 0, x, 1.0))
