@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from .adapt import adapt
 from .directions import DIRECTIONS
 from .learn import LEARNERS, Learned, learn
 from .operations import introduce, merge, remove, split
@@ -20,6 +21,7 @@ __all__ = [
     "States",
     "Step",
     "Task",
+    "adapt",
     "introduce",
     "learn",
     "merge",

@@ -14,7 +14,7 @@ import numpy as np
 
 from ..model import FloatArray
 from .star import Star
-from .states import States
+from .states import States, blocks_of
 
 __all__ = ["DIRECTIONS", "Direction", "alternating", "greedy", "random", "variance"]
 
@@ -71,8 +71,9 @@ def variance(data: Star, profile: FloatArray, p: float, rng: np.random.Generator
     off -= share @ off
     leading = np.linalg.eigh((off * share[:, None]).T @ off)[1][:, -1]
     first = leading[np.argmax(np.abs(leading) > 1e-9)]
-    centred = [np.sign(first) * (leading[b] - leading[b].mean()) for b in _blocks(data.widths)]
-    return p * np.sqrt(2.0) * np.concatenate(centred)
+    centred = [np.sign(first) * (leading[b] - leading[b].mean()) for b in blocks_of(data.widths)]
+    out: FloatArray = p * np.sqrt(2.0) * np.concatenate(centred)
+    return out
 
 
 DIRECTIONS: dict[str, Direction] = {
@@ -86,8 +87,3 @@ DIRECTIONS: dict[str, Direction] = {
 
 def _contrast(width: int) -> FloatArray:
     return np.linspace(-1.0, 1.0, width) if width > 1 else np.zeros(1)
-
-
-def _blocks(widths: tuple[int, ...]) -> list[slice]:
-    ends = np.cumsum((0, *widths)).tolist()
-    return [slice(a, b) for a, b in zip(ends[:-1], ends[1:], strict=True)]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
@@ -13,7 +13,7 @@ from ..checkpoint import Checkpoint, Saved, fingerprint, pack_model, unpack_mode
 from ..errors import DataError, ModelError, bad_parameter
 from ..estimation.em import ITERATIONS, TOLERANCE, em
 from ..estimation.fit import Fit
-from ..model import Model
+from ..model import FloatArray, Model
 from ..runner import Budget, Clock, StopReason, run
 from ..score import SCORES
 from ..table import Table
@@ -25,7 +25,7 @@ from .splitting import Splitting
 from .standard import Standard, Standard3, StandardFixed
 from .task import ScoreFunction, Settings, Task, standing
 
-__all__ = ["LEARNERS", "Learned", "learn"]
+__all__ = ["LEARNERS", "OURS", "Learned", "learn", "score_function"]
 
 LEARNERS: dict[str, Callable[..., Learner]] = {
     "screened": Screened,
@@ -42,6 +42,9 @@ LEARNERS: dict[str, Callable[..., Learner]] = {
 
 ANYTIME = ("Splitting", "Standard", "StandardFixed", "HLCStandardFixed")
 """Those that never end by themselves."""
+
+AGAIN = 0.1
+"""Ends of unpolished fits that are no further below the best have found the same optimum."""
 
 OURS: dict[str, Any] = {"accelerate": True, "local": True, "max_iterations": 1000}
 """Settings of our own learner that differ from K's."""
@@ -140,10 +143,10 @@ def learn(
         raise bad_parameter("method", "cardinality.learn", f"one of {', '.join(map(repr, LEARNERS))}", method)
     unknown = [name for name in settings if name not in Settings.names()]
     if unknown:
-        raise bad_parameter(unknown[0], "cardinality.learn", f"among {', '.join(Settings.names())}", settings[unknown[0]])
+        raise bad_parameter("settings", "cardinality.learn", f"among {', '.join(Settings.names())}", unknown[0])
     clock = budget if isinstance(budget, Clock) else (budget or Budget()).start()
     own = Settings(**{**(OURS if method == "screened" else {}), **settings})
-    task = Task(table, _score_function(score), own, clock)
+    task = Task(table, score_function(score), own, clock)
     learner = LEARNERS[method](**(options or {}))
     model = _first_model(task, learner, skeleton, start)
     if method in ANYTIME and clock.budget.seconds is None and clock.budget.iterations is None:
@@ -204,14 +207,28 @@ def _learned(task: Task, at: Position, reason: StopReason, steps: int, seconds: 
             fit, score = finer, task.score(finer)
     if not reason.complete:
         fit = replace(fit, reason=reason)
+    if task.settings.prior is None:
+        fit = replace(fit, starts=_starts(fit, at.memory.get("ends", ())))
     return Learned(fit, score, at.trace, reason, steps, seconds)
 
 
-def _score_function(score: str | ScoreFunction) -> ScoreFunction:
+def _starts(fit: Fit, ends: Sequence[Sequence[float]]) -> FloatArray:
+    """What other ways to the same numbers of states have reached, best first.
+
+    They ended at a gain of 0.01 a step: those within ten times that of the best have found the same optimum.
+    """
+    best = fit.objective
+    others = [best if value > best - AGAIN else value for size, value in ends if size == fit.n_parameters]
+    return np.sort([best, *others])[::-1]
+
+
+def score_function(score: str | ScoreFunction) -> ScoreFunction:
+    """The function that a score's name stands for."""
     if callable(score):
         return score
     if score not in SCORES:
-        raise bad_parameter("score", "cardinality.learn", f"one of {', '.join(map(repr, SCORES))}, or a function", score)
+        known = ", ".join(map(repr, SCORES))
+        raise bad_parameter("score", "cardinality.learn", f"one of {known}, or a function of a fit", score)
     return SCORES[score]
 
 
@@ -276,6 +293,9 @@ def _check_states(task: Task, tree: Tree) -> None:
 # ---- checkpoints ---------------------------------------------------------------------------------------------------
 
 
+_REASONS = {reason.value: reason for reason in StopReason}
+
+
 def _packed(at: Position) -> dict[str, Any]:
     return {
         "model": pack_model(at.fit.model),
@@ -289,7 +309,7 @@ def _packed(at: Position) -> dict[str, Any]:
 def _unpacked(task: Task, saved: Saved, model: Model) -> Position:
     told = saved.payload
     fit = standing(unpack_model(told["model"], model.variables), task.table, task.settings.threads)
-    reason = None if told["reason"] is None else StopReason(told["reason"])
+    reason = None if told["reason"] is None else _REASONS[told["reason"]]
     trace = tuple(Step(**line) for line in told["trace"])
     last = trace[-1]
     return Position(fit, float(told["score"]), told["memory"], last.operation, last.accepted, reason, trace)

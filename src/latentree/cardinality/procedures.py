@@ -1,5 +1,6 @@
-"""K's procedures Split, Merge and Adjust (6.2-6.4) and, over all latent nodes of a tree, HLCSplit, HLCMerge and
-HLCAdjust (7.2-7.4). A latent class model is a tree with one latent node.
+"""K's procedures Split, Merge and Adjust (6.2-6.4), at every latent node of a tree (7.2-7.4).
+
+A latent class model is a tree with one latent node, so that HLCSplit is Split there, and so on.
 """
 
 from __future__ import annotations

@@ -22,13 +22,16 @@ import numpy as np
 
 from ..model import FloatArray
 from .star import Star
-from .states import States
+from .states import States, blocks_of, flat_pairs
 from .task import Task
 
 __all__ = ["Screen", "merge_losses", "screened"]
 
 SHARE = 0.3
 """How much a half follows the row it is built around at the start; the rest is the state's own profile."""
+
+SAME = 0.02
+"""A state none of whose probabilities moved by more is not split anew."""
 
 PRESENT = 1e-6
 """A state with a smaller posterior has nothing to do with a row."""
@@ -60,35 +63,61 @@ class Screen:
         return self.states.replace(state, self.halves[state])
 
 
-def screened(task: Task, star: Star, states: States, rng: np.random.Generator, n_starts: int = 8) -> Screen:
-    """Look at all splits (partial EM on the data of each state) and all merges (in closed form)."""
+def screened(
+    task: Task,
+    star: Star,
+    states: States,
+    rng: np.random.Generator,
+    *,
+    n_starts: int = 8,
+    before: Screen | None = None,
+) -> Screen:
+    """Look at all splits (partial EM on the data of each state) and all merges (in closed form).
+
+    States that were there in nearly the same form ``before`` are not split anew.
+    """
     log_joint = star.log_joint(states)
     log_row = np.logaddexp.reduce(log_joint, axis=1)
     posterior = np.nan_to_num(np.exp(log_joint - log_row[:, None]))
+    known = {} if before is None else _unchanged(states, before.states)
     halves, gains = {}, np.full(states.n, -np.inf)
     for s in range(states.n):
+        if before is not None and s in known:
+            if known[s] in before.halves:
+                halves[s], gains[s] = before.halves[known[s]], before.gains[known[s]]
+            continue
         weights = star.weights * posterior[:, s]
         data = star.share(weights)
         if len(data.weights) < 2 or states.n >= task.max_states:
             continue
-        two, likelihood = task.climb(
-            data, _starts(data, states.profiles[s], rng, n_starts), tol=0.1, max_iterations=60
-        )
+        starts = _starts(data, states.profiles[s], rng, n_starts)
+        two, likelihood = task.climb(data, starts, tol=0.1, max_iterations=60)
         own = np.flatnonzero(weights > 0)
         one = float(weights[own] @ (log_joint[own, s] - np.log(states.sizes[s])))
         halves[s], gains[s] = two, likelihood - one
     return Screen(states, halves, gains, merge_losses(star, states, posterior, log_row))
 
 
-def _starts(data: Star, profile: FloatArray, rng: np.random.Generator, n: int) -> list[States]:
-    """Two states, each built around one row of the data."""
-    seen, known = data.indicators()
-    rows = rng.choice(len(data.weights), size=(n, 2), p=data.weights / data.weights.sum())
+def _unchanged(states: States, before: States) -> dict[int, int]:
+    """Which states were there before, and where: no probability differs by more than 0.02, nor the size by a tenth."""
+    out = {}
+    for s in range(states.n):
+        same = np.abs(before.profiles - states.profiles[s]).max(axis=1) < SAME
+        same &= np.abs(before.sizes - states.sizes[s]) < 0.1 * states.sizes[s]
+        if same.any():
+            out[s] = int(np.argmax(same))
+    return out
+
+
+def _starts(data: Star, profile: FloatArray, rng: np.random.Generator, n: int) -> FloatArray:
+    """Pairs of states, each built around one row of the data."""
+    rows = rng.choice(len(data.weights), size=2 * n, p=data.weights / data.weights.sum())
+    seen, known = data.indicators(rows)
     own = np.maximum(profile, 1e-6)  # no value is ruled out from the start
-    near = np.where(known[rows], SHARE * seen[rows] + (1 - SHARE) * own, own)
-    for b in States(np.ones(1), profile[None], data.widths).blocks:
-        near[:, :, b] /= near[:, :, b].sum(axis=2, keepdims=True)
-    return [States(np.full(2, 0.5), pair, data.widths) for pair in near]
+    near = np.where(known, SHARE * seen + (1 - SHARE) * own, own)
+    blocks = blocks_of(data.widths)
+    near /= np.repeat(np.add.reduceat(near, [b.start for b in blocks], axis=1), data.widths, axis=1)
+    return flat_pairs(near.reshape(n, 2, -1), data.widths)
 
 
 def merge_losses(star: Star, states: States, posterior: FloatArray, log_row: FloatArray) -> FloatArray:

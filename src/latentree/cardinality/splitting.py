@@ -31,7 +31,5 @@ class Splitting:
     def _split_at(self, task: Task, fit: Fit, node: str, rng: np.random.Generator) -> Fit:
         star, settings = task.star(fit.model, node), task.settings
         way, states = DIRECTIONS[settings.direction], star.states
-        models = [
-            star.whole(states.split(s, way(star, states.profiles[s], settings.p, rng))) for s in range(states.n)
-        ]
+        models = [star.whole(states.split(s, way(star, states.profiles[s], settings.p, rng))) for s in range(states.n)]
         return task.race(models[0], rng, starts=models)

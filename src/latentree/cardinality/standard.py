@@ -73,9 +73,7 @@ def _changed(task: Task, fit: Fit, by: int, n_starts: int, rng: np.random.Genera
     tree = fit.model.tree
     sizes = {int(z): int(tree.cardinality[z]) + by for z in tree.latent}
     possible = [z for z, k in sizes.items() if 1 <= k <= task.max_states]
-    return best_of(
-        task, (task.race(_blank(fit.model, z, sizes[z]), rng, n_starts=n_starts) for z in possible)
-    )
+    return best_of(task, (task.race(_blank(fit.model, z, sizes[z]), rng, n_starts=n_starts) for z in possible))
 
 
 def _blank(model: Model, node: int, n_states: int) -> Model:

@@ -19,7 +19,7 @@ from ..model import FloatArray, Model
 from ..table import Table
 from ..tree import Tree
 from .operations import with_states
-from .states import States
+from .states import States, blocks_of
 
 __all__ = ["NEGLIGIBLE", "Star"]
 
@@ -62,7 +62,7 @@ class Star:
         row_of = place.plan.row_of
         first = np.unique(row_of, return_index=True)[1]
         evidence = tuple(replace(e, ids=e.ids[first]) for e in place.plan.evidence)
-        weights = np.bincount(row_of, weights=table.weights)
+        weights: FloatArray = np.bincount(row_of, weights=table.weights).astype(np.float64)
         return cls(evidence, weights, place.tree, place.model, place.nodes)
 
     @property
@@ -98,23 +98,26 @@ class Star:
         evidence = tuple(replace(e, ids=e.ids[kept]) for e in self.evidence)
         return Star(evidence, weights[kept], self.tree, self.model, self.nodes)
 
-    def indicators(self) -> tuple[FloatArray, NDArray[np.bool_]]:
+    def indicators(self, rows: NDArray[np.intp] | None = None) -> tuple[FloatArray, NDArray[np.bool_]]:
         """What is seen of the neighbours, as probabilities of their states side by side, and where anything is.
 
-        A value is 1 in its column; of a frozen branch it is the likelihood, scaled to sum to one.
+        A value is 1 in its column; of a frozen branch it is the likelihood, scaled to sum to one. ``rows``: of which
+        rows; default all.
         """
-        ends = np.cumsum((0, *self.widths))
-        seen = np.zeros((len(self.weights), ends[-1]))
+        blocks = blocks_of(self.widths)
+        n = len(self.weights) if rows is None else len(rows)
+        seen = np.zeros((n, sum(self.widths)))
         known = np.zeros(seen.shape, dtype=bool)
         for e in self.evidence:
-            block = slice(ends[e.node - 1], ends[e.node])
+            block, ids = blocks[e.node - 1], e.ids if rows is None else e.ids[rows]
             if e.likelihood is None:
-                shown = e.ids >= 0
-                seen[np.flatnonzero(shown), ends[e.node - 1] + e.ids[shown]] = 1.0
+                shown = ids >= 0
+                seen[np.flatnonzero(shown), block.start + ids[shown]] = 1.0
                 known[shown, block] = True
             else:
-                total = e.likelihood.sum(axis=1, keepdims=True)
-                seen[:, block] = np.divide(e.likelihood, total, where=total > 0, out=np.zeros_like(e.likelihood))[e.ids]
+                said = e.likelihood[ids]
+                total = said.sum(axis=1, keepdims=True)
+                seen[:, block] = np.divide(said, total, where=total > 0, out=np.zeros_like(said))
                 known[:, block] = True
         return seen, known
 

@@ -7,18 +7,39 @@ hold P(neighbour | state) for all neighbours side by side. Every operation makes
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
+from itertools import accumulate, pairwise
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import ModelError, bad_parameter
 
-__all__ = ["FLOOR", "States"]
+__all__ = ["FLOOR", "States", "blocks_of", "flat_pairs"]
 
 FloatArray = NDArray[np.float64]
 
 FLOOR = 1e-6
 """A split leaves all probabilities between this and one less this (K 6.2.1)."""
+
+
+def blocks_of(widths: tuple[int, ...]) -> list[slice]:
+    """Where each neighbour's probabilities stand in a profile."""
+    ends = list(accumulate(widths, initial=0))
+    return [slice(a, b) for a, b in pairwise(ends)]
+
+
+@lru_cache(maxsize=256)
+def _order(k: int, widths: tuple[int, ...]) -> NDArray[np.intp]:
+    """Where the entries of a flat vector, after the sizes, are in the profiles."""
+    at = np.arange(k * sum(widths)).reshape(k, -1)
+    return np.concatenate([np.empty(0, dtype=np.intp), *(at[:, b].ravel() for b in blocks_of(widths))])
+
+
+def flat_pairs(profiles: FloatArray, widths: tuple[int, ...]) -> FloatArray:
+    """Flat vectors of several pairs of states of equal size; ``profiles`` is an array [pairs, 2, sum of widths]."""
+    n = len(profiles)
+    return np.hstack([np.full((n, 2), 0.5), profiles.reshape(n, -1)[:, _order(2, widths)]])
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,14 +74,14 @@ class States:
     def of(cls, parameters: FloatArray, widths: tuple[int, ...]) -> States:
         """Read them from the flat vector of a star: the root's table, then that of each neighbour."""
         k = len(parameters) // (1 + sum(widths))
-        starts = k + k * np.cumsum((0, *widths))
-        parts = [parameters[a:b].reshape(k, w) for a, b, w in zip(starts[:-1], starts[1:], widths, strict=True)]
-        return cls(parameters[:k], np.hstack(parts) if parts else np.empty((k, 0)), widths)
+        profiles = np.empty(k * sum(widths))
+        profiles[_order(k, widths)] = parameters[k:]
+        return cls(parameters[:k], profiles.reshape(k, -1), widths)
 
     @property
     def flat(self) -> FloatArray:
         """The flat vector of the star."""
-        return np.concatenate([self.sizes, *(self.profiles[:, b].ravel() for b in self.blocks)])
+        return np.concatenate([self.sizes, self.profiles.ravel()[_order(self.n, self.widths)]])
 
     @property
     def n(self) -> int:
@@ -70,8 +91,7 @@ class States:
     @property
     def blocks(self) -> list[slice]:
         """Where each neighbour's probabilities stand in a profile."""
-        ends = np.cumsum((0, *self.widths)).tolist()
-        return [slice(a, b) for a, b in zip(ends[:-1], ends[1:], strict=True)]
+        return blocks_of(self.widths)
 
     def introduce(self, profile: FloatArray | None = None, p: float = 0.01) -> States:
         """Add a state of size ``p``, the others shrinking in proportion (K definition 4.1).

@@ -97,7 +97,7 @@ class Settings:
 
 
 def _is_whole(value: object) -> bool:
-    return isinstance(value, int | np.integer) and not isinstance(value, bool) and value >= 1
+    return isinstance(value, int | np.integer) and not isinstance(value, bool) and bool(value >= 1)
 
 
 @dataclass(frozen=True, eq=False)
@@ -185,7 +185,7 @@ class Task:
     def climb(
         self,
         star: Star,
-        starts: Sequence[States],
+        starts: Sequence[States] | FloatArray,
         *,
         q: float | None = None,
         finalists: int = 1,
@@ -194,8 +194,8 @@ class Task:
     ) -> tuple[States, float]:
         """Multiple restart EM in a star, from states of equal number; the best, and its log-likelihood."""
         s = self.settings
-        plan = star.plan(starts[0].n)
-        flat = np.stack([states.flat for states in starts])
+        flat = starts if isinstance(starts, np.ndarray) else np.stack([states.flat for states in starts])
+        plan = star.plan(flat.shape[1] // (1 + sum(star.widths)))
         prior = _prior_of(plan, s.prior)
         climb = Climb(plan, flat, prior=prior, basis=s.basis, accelerate=s.accelerate, threads=s.threads)
         stopped, _ = race(
