@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 
 from ..model import FloatArray
-from .screening import Screen, screened
+from .screening import Screen, around_rows, screened
 from .star import Star
 from .states import States
 from .task import Task
 
-__all__ = ["GAIN", "best_move", "climbed", "promising", "shaken"]
+__all__ = ["GAIN", "best_move", "climbed", "fresh", "promising", "shaken"]
 
 GAIN = 0.01
 """Least gain of the score for which a move is followed by another."""
@@ -55,8 +55,11 @@ def promising(screen: Screen, width: int) -> list[list[States]]:
     ]
 
 
-def shaken(screen: Screen, rng: np.random.Generator) -> States | None:
-    """One to three splits and as many merges of different states, the more promising the more often."""
+def shaken(screen: Screen, rng: np.random.Generator, *, even: bool = False) -> States | None:
+    """One to three splits and as many merges of different states.
+
+    The more promising are chosen the more often; with ``even``, all are equally likely.
+    """
     splits, pairs = _ranked_splits(screen), _ranked_pairs(screen.losses)
     chosen: list[int] = []
     merged: list[tuple[int, int]] = []
@@ -65,12 +68,12 @@ def shaken(screen: Screen, rng: np.random.Generator) -> States | None:
         free = [s for s in splits if s not in taken]
         if not free:
             break
-        s = free[_place(len(free), rng)]
+        s = free[_place(len(free), rng, even)]
         apart = [pair for pair in pairs if not (taken | {s}) & set(pair)]
         if not apart:
             break
         chosen.append(s)
-        merged.append(apart[_place(len(apart), rng)])
+        merged.append(apart[_place(len(apart), rng, even)])
     if not chosen:
         return None
     states = screen.states
@@ -79,6 +82,12 @@ def shaken(screen: Screen, rng: np.random.Generator) -> States | None:
     for a, b in sorted(merged, key=lambda pair: -pair[1]):  # from the end, so that numbers stay what they are
         states = states.merge(a, b)
     return states
+
+
+def fresh(star: Star, states: States, n_states: int, rng: np.random.Generator) -> States:
+    """As many states, each built around a row of the data: nothing is kept."""
+    overall = states.sizes @ states.profiles
+    return States(np.full(n_states, 1.0 / n_states), around_rows(star, overall, rng, n_states), states.widths)
 
 
 def _ranked_splits(screen: Screen) -> list[int]:
@@ -91,6 +100,8 @@ def _ranked_pairs(losses: FloatArray) -> list[tuple[int, int]]:
     return list(zip(a[order].tolist(), b[order].tolist(), strict=True))
 
 
-def _place(n: int, rng: np.random.Generator) -> int:
+def _place(n: int, rng: np.random.Generator, even: bool) -> int:
     """A place in a ranking, the first the most often."""
+    if even:
+        return int(rng.integers(n))
     return min(int(rng.exponential(max(n / 4, 1.0))), n - 1)

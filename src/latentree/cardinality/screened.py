@@ -6,12 +6,13 @@ plan. Three phases:
 
 *grow*: split every state whose gain pays for its parameters, the better half of them at a time;
 *improve*: the most promising splits, merges, and pairs of both; the best result, while it raises the score;
-*hop*: several such changes at once, chosen at random among the promising ones, then improve; the end comes when many
-hops in a row have found nothing much better, or after four times as many in all.
+*hop*: several such changes at once, chosen at random among the promising ones or among all, or a new beginning; then
+improve. The end comes when many hops in a row have found nothing much better, or after four times as many in all.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -21,13 +22,16 @@ from ..estimation.fit import Fit
 from ..model import Model
 from ..runner import StopReason
 from .progress import Position
-from .rounds import best_move, climbed, shaken
+from .rounds import best_move, climbed, fresh, shaken
 from .screening import screened
 from .star import Star
 from .states import States
 from .task import Task
 
 __all__ = ["Screened"]
+
+HOPS = ("promising", "anywhere", "anew")
+"""Kinds of hops: splits and merges of promising states, of any states, or all states drawn anew."""
 
 LEAST, MOST = 10, 100
 """Bounds on the hops in vain after which it ends."""
@@ -65,7 +69,8 @@ class Screened:
         """Fit the model it begins with; one that was given is improved, not grown anew."""
         fit = task.fit(model)
         phase = "improve" if given else "grow"
-        return Position(fit, task.score(fit), {"phase": phase, "node": 0, "quiet": 0, "hops": 0, "ends": []})
+        memory = {"phase": phase, "node": 0, "quiet": 0, "hops": {kind: [0, 0] for kind in HOPS}, "ends": []}
+        return Position(fit, task.score(fit), memory)
 
     def step(self, task: Task, at: Position, rng: np.random.Generator) -> Position:
         """One attempt at one latent node."""
@@ -104,25 +109,40 @@ class Screened:
 
     def _hop(self, task: Task, at: Position, node: str, rng: np.random.Generator) -> Position:
         star = task.star(at.fit.model, node)
-        screen = screened(task, star, star.states, rng)
-        starts = [states for states in (shaken(screen, rng) for _ in range(self.width)) if states is not None]
-        found = None
-        if starts:
-            states, _ = task.climb(star, starts, finalists=2)
-            screen = screened(task, star, states, rng, before=screen)
-            found = self._whole(task, star, climbed(task, star, screen, rng, self.width)[1])
-        after = at.tried(task, "hop", found)
+        kind = self._kind(at.memory["hops"], rng)
+        found = self._landed(task, star, kind, rng)
+        after = at.tried(task, f"hop: {kind}", found)
         gained = after.score > at.score + WORTHWHILE
+        hops = {k: [n + (k == kind), won + (k == kind and gained)] for k, (n, won) in at.memory["hops"].items()}
         quiet = 0 if gained else int(at.memory["quiet"]) + 1
-        ended = [] if found is None else [[found.n_parameters, found.log_likelihood]]
-        memory = {**at.memory, "quiet": quiet, "ends": [*at.memory["ends"], *ended]}
+        end = [] if found is None else [[found.n_parameters, found.log_likelihood]]
+        memory = {**at.memory, "quiet": quiet, "hops": hops, "ends": [*at.memory["ends"], *end]}
         if gained and not star.is_whole:  # what was frozen may have something to gain from it
             memory |= {"phase": "improve", "quiet": 0}
         patience = self._patience(task, after.fit)
-        memory["hops"] = int(at.memory["hops"]) + 1
-        ended_by_rule = quiet >= patience or memory["hops"] >= IN_ALL * patience
-        reason = StopReason.EXHAUSTED if ended_by_rule else None
-        return replace(after, memory=memory, reason=reason)
+        enough = quiet >= patience or sum(n for n, _ in hops.values()) >= IN_ALL * patience
+        return replace(after, memory=memory, reason=StopReason.EXHAUSTED if enough else None)
+
+    def _kind(self, hops: Mapping[str, Sequence[int]], rng: np.random.Generator) -> str:
+        """What has led further is chosen more often."""
+        chance = np.array([(won + 1) / (n + 2) for n, won in hops.values()])
+        return str(rng.choice(list(hops), p=chance / chance.sum()))
+
+    def _landed(self, task: Task, star: Star, kind: str, rng: np.random.Generator) -> Fit | None:
+        """Where a hop leads to, after all improvements there."""
+        screen, starts = None, []
+        if kind == "anew":
+            n = min(star.states.n + int(rng.integers(2)), task.max_states)
+            starts = [fresh(star, star.states, n, rng) for _ in range(self.width)]
+        else:
+            screen = screened(task, star, star.states, rng)
+            tried = (shaken(screen, rng, even=kind == "anywhere") for _ in range(self.width))
+            starts = [states for states in tried if states is not None]
+        if not starts:
+            return None
+        states, _ = task.climb(star, starts, finalists=2)
+        screen = screened(task, star, states, rng, before=screen)
+        return self._whole(task, star, climbed(task, star, screen, rng, self.width)[1])
 
     def _patience(self, task: Task, fit: Fit) -> int:
         states = fit.model.tree.cardinality[fit.model.tree.latent]

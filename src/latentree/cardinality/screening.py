@@ -25,7 +25,7 @@ from .star import Star
 from .states import States, blocks_of, flat_pairs
 from .task import Task
 
-__all__ = ["Screen", "merge_losses", "screened"]
+__all__ = ["Screen", "around_rows", "merge_losses", "screened"]
 
 SHARE = 0.3
 """How much a half follows the row it is built around at the start; the rest is the state's own profile."""
@@ -111,13 +111,18 @@ def _unchanged(states: States, before: States) -> dict[int, int]:
 
 def _starts(data: Star, profile: FloatArray, rng: np.random.Generator, n: int) -> FloatArray:
     """Pairs of states, each built around one row of the data."""
-    rows = rng.choice(len(data.weights), size=2 * n, p=data.weights / data.weights.sum())
+    return flat_pairs(around_rows(data, profile, rng, 2 * n).reshape(n, 2, -1), data.widths)
+
+
+def around_rows(data: Star, profile: FloatArray, rng: np.random.Generator, n: int) -> FloatArray:
+    """Profiles that follow a row of the data each, and otherwise the profile given."""
+    rows = rng.choice(len(data.weights), size=n, p=data.weights / data.weights.sum())
     seen, known = data.indicators(rows)
     own = np.maximum(profile, 1e-6)  # no value is ruled out from the start
     near = np.where(known, SHARE * seen + (1 - SHARE) * own, own)
-    blocks = blocks_of(data.widths)
-    near /= np.repeat(np.add.reduceat(near, [b.start for b in blocks], axis=1), data.widths, axis=1)
-    return flat_pairs(near.reshape(n, 2, -1), data.widths)
+    sums = np.add.reduceat(near, [b.start for b in blocks_of(data.widths)], axis=1)
+    out: FloatArray = near / np.repeat(sums, data.widths, axis=1)
+    return out
 
 
 def merge_losses(star: Star, states: States, posterior: FloatArray, log_row: FloatArray) -> FloatArray:
