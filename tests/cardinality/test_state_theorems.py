@@ -5,10 +5,10 @@ from __future__ import annotations
 from itertools import product
 
 import numpy as np
+import oracle
 import pytest
 from hypothesis import assume, given, strategies as st
 
-import oracle
 from latentree.cardinality import introduce, merge, split
 from latentree.engine.plan import Plan
 from latentree.estimation import em
@@ -45,7 +45,7 @@ def test_theorem_4_1_introducing_a_state_raises_the_likelihood(given_):
     model, table = given_
     of_model = oracle.pattern_probabilities(model).ravel()
     of_data = np.zeros(len(PATTERNS))
-    of_data[[int(np.flatnonzero((PATTERNS == row).all(axis=1))[0]) for row in table.codes]] = table.weights / table.n
+    of_data[[int(np.flatnonzero((row == PATTERNS).all(axis=1))[0]) for row in table.codes]] = table.weights / table.n
     at = int(np.argmax(of_data - of_model))
     profile = np.concatenate([np.eye(w)[v] for w, v in zip(WIDTHS, PATTERNS[at], strict=True)])
     # so close to 0 that the new model's probability of the pattern stays below the data's

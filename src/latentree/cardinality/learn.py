@@ -166,6 +166,8 @@ def learn(
         if on_step is not None:
             on_step(at.trace[-1])
     before = saved.seconds if saved is not None else 0.0
+    if saved is not None and at.reason is not None:  # it had ended
+        return _learned(task, at, at.reason, saved.steps, before, polish)
 
     def step(at: Position) -> tuple[Position, Step]:
         after = learner.step(task, at, rng).noted(before + clock.elapsed)
@@ -203,8 +205,7 @@ def _learned(task: Task, at: Position, reason: StopReason, steps: int, seconds: 
             budget=task.clock,
             threads=s.threads,
         )
-        if task.score(finer) >= score:
-            fit, score = finer, task.score(finer)
+        fit, score = finer, task.score(finer)
     if not reason.complete:
         fit = replace(fit, reason=reason)
     if task.settings.prior is None:

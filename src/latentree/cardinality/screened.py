@@ -7,7 +7,7 @@ plan. Three phases:
 *grow*: split every state whose gain pays for its parameters, the better half of them at a time;
 *improve*: the most promising splits, merges, and pairs of both; the best result, while it raises the score;
 *hop*: several such changes at once, chosen at random among the promising ones or among all, or a new beginning; then
-improve. The end comes when many hops in a row have found nothing much better, or after four times as many in all.
+improve. The end comes when many hops in a row have found nothing much better, or after three times as many in all.
 """
 
 from __future__ import annotations
@@ -33,10 +33,10 @@ __all__ = ["Screened"]
 HOPS = ("promising", "anywhere", "anew")
 """Kinds of hops: splits and merges of promising states, of any states, or all states drawn anew."""
 
-LEAST, MOST = 10, 100
+LEAST, MOST = 8, 40
 """Bounds on the hops in vain after which it ends."""
 
-IN_ALL = 4
+IN_ALL = 3
 """How many times that many hops there are at most."""
 
 WORTHWHILE = 0.5
@@ -53,7 +53,7 @@ class Screened:
         Candidates of each kind that are fitted side by side.
     effort : float
         How long to go on hopping: it ends after that many hops in vain, divided by the distinct rows and by the states
-        of all latent nodes; but not before 10 (or 2 for each latent node), nor after 100.
+        of all latent nodes; but not before 8 (or 2 for each latent node), nor after 40.
     """
 
     width: int = 16
@@ -125,8 +125,8 @@ class Screened:
 
     def _kind(self, hops: Mapping[str, Sequence[int]], rng: np.random.Generator) -> str:
         """What has led further is chosen more often."""
-        chance = np.array([(won + 1) / (n + 2) for n, won in hops.values()])
-        return str(rng.choice(list(hops), p=chance / chance.sum()))
+        chance = np.array([(hops[kind][1] + 1) / (hops[kind][0] + 2) for kind in HOPS])
+        return str(rng.choice(HOPS, p=chance / chance.sum()))
 
     def _landed(self, task: Task, star: Star, kind: str, rng: np.random.Generator) -> Fit | None:
         """Where a hop leads to, after all improvements there."""

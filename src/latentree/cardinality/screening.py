@@ -8,10 +8,11 @@ states changes the log-likelihood by at least
 where D_s are the data weighted by r_s: |D_s| times the fall of K's KL divergence between state and data. Merging a and
 b changes it by at least
 
-    loss_ab = max over profiles of sum_d w (r_a + r_b) log P(d, merged) - sum_d w (r_a + r_b) log P(d, a or b),
+    loss_ab = sum_d w (r_a + r_b) log P(d, merged) - sum_d w (r_a + r_b) log P(d, a or b),
 
-whose maximum has a closed form in the expected counts. Changes of different states add up. So all splits, all merges,
-and all pairs of a split and a merge are ranked without EM on the whole data.
+where the merged profiles are the expected counts of both (for observed neighbours that is the maximum, in closed form).
+Changes of different states add up. So all splits, all merges, and all pairs of a split and a merge are ranked without
+EM on the whole data.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ..engine.plan import Evidence
 from ..model import FloatArray
 from .star import Star
 from .states import States, blocks_of, flat_pairs
@@ -132,20 +134,50 @@ def merge_losses(star: Star, states: States, posterior: FloatArray, log_row: Flo
     if k == 1:
         return losses
     counts = States.of(star.plan(k).evaluate(states.flat).vector, states.widths)
-    starts = [b.start for b in states.blocks]
+    soft = [(e, _by_id(e, w, posterior)) for e in star.evidence if e.likelihood is not None]
     at_row = (w * np.nan_to_num(log_row, neginf=0.0)) @ posterior
     entropy = w @ _xlogx(posterior)
     for a in range(k - 1):
+        others = slice(a + 1, k)
         # sum_d w r log r with r = r_a + r_b differs from that of b alone only where a is present
         here = np.flatnonzero(posterior[:, a] > PRESENT)
-        r_a, r_b = posterior[here, a, None], posterior[here, a + 1 :]
-        both = entropy[a + 1 :] + w[here] @ (_xlogx(r_a + r_b) - _xlogx(r_b))
-        merged = counts.profiles[a] + counts.profiles[a + 1 :]
-        size = counts.sizes[a] + counts.sizes[a + 1 :]
-        best = _xlogx(merged).sum(axis=1) - _xlogx(np.add.reduceat(merged, starts, axis=1)).sum(axis=1)
-        best += _xlogx(size) - size * np.log(w.sum())
-        losses[a, a + 1 :] = best - (at_row[a] + at_row[a + 1 :] + both)
+        r_a, r_b = posterior[here, a, None], posterior[here, others]
+        both = entropy[others] + w[here] @ (_xlogx(r_a + r_b) - _xlogx(r_b))
+        size = counts.sizes[a] + counts.sizes[others]
+        best = _xlogx(size) - size * np.log(w.sum())
+        best += _profile_terms(star, soft, counts.profiles[a] + counts.profiles[others], a, others)
+        losses[a, others] = best - (at_row[a] + at_row[others] + both)
     return losses
+
+
+def _by_id(e: Evidence, weights: FloatArray, posterior: FloatArray) -> FloatArray:
+    """How much of each sub-pattern of a frozen branch belongs to each state."""
+    out = np.zeros((len(e.likelihood), posterior.shape[1]))  # type: ignore[arg-type]
+    np.add.at(out, e.ids, weights[:, None] * posterior)
+    return out
+
+
+def _profile_terms(
+    star: Star, soft: list[tuple[Evidence, FloatArray]], merged: FloatArray, a: int, others: slice
+) -> FloatArray:
+    """Log-likelihood of what is seen of the neighbours, the merged states having their expected counts as profiles."""
+    blocks = blocks_of(star.widths)
+    out = np.zeros(len(merged))
+    frozen = {e.node for e, _ in soft}
+    for v, b in enumerate(blocks, start=1):
+        own = merged[:, b]
+        if v not in frozen:
+            out += _xlogx(own).sum(axis=1) - _xlogx(own.sum(axis=1))
+    for e, mass in soft:
+        own = merged[:, blocks[e.node - 1]]
+        profile = own / np.maximum(own.sum(axis=1, keepdims=True), 1e-300)
+        with np.errstate(divide="ignore"):
+            said = np.log(np.asarray(e.likelihood) @ profile.T)
+        if e.log_scale is not None:
+            said += e.log_scale[:, None]
+        together = mass[:, a, None] + mass[:, others]
+        out += np.where(together > 0, together * np.where(together > 0, said, 0.0), 0.0).sum(axis=0)
+    return out
 
 
 def _xlogx(x: FloatArray) -> FloatArray:
