@@ -38,11 +38,13 @@ _HOME = {
     "estimate": "estimation",
     "fit_classes": "estimation",
     "identifiability": "dimension",
+    "learn_classes": "cardinality",
     "load": "formats.json",
     "scores": "score",
     "standard_dimension": "dimension",
 }
 _MODULES = (
+    "cardinality",
     "checkpoint",
     "datasets",
     "dimension",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from .adapt import adapt
+from .classes import learn_classes
 from .directions import DIRECTIONS
 from .learn import LEARNERS, Learned, learn
 from .operations import introduce, merge, remove, split
@@ -24,6 +25,7 @@ __all__ = [
     "adapt",
     "introduce",
     "learn",
+    "learn_classes",
     "merge",
     "remove",
     "split",

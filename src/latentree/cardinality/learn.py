@@ -5,13 +5,14 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 
 from ..checkpoint import Checkpoint, Saved, fingerprint, pack_model, unpack_model
 from ..errors import DataError, ModelError, bad_parameter
-from ..estimation.em import ITERATIONS, TOLERANCE, em
+from ..estimation.em import em
 from ..estimation.fit import Fit
 from ..model import FloatArray, Model
 from ..runner import Budget, Clock, StopReason, run
@@ -91,7 +92,7 @@ def learn(
     score: str | ScoreFunction = "bic",
     rng: np.random.Generator,
     budget: Budget | Clock | None = None,
-    polish: bool = True,
+    polish: Mapping[str, Any] | None = MappingProxyType({}),
     on_step: Callable[[Step], None] | None = None,
     checkpoint: str | os.PathLike[str] | None = None,
     options: Mapping[str, Any] | None = None,
@@ -117,8 +118,8 @@ def learn(
         Source of randomness.
     budget : Budget or Clock, optional
         Limit of time and steps; the best so far is returned when it is spent, or at Ctrl-C.
-    polish : bool
-        Whether to end with accelerated EM on the best model, to a gain of 1e-6.
+    polish : mapping or None
+        Options of the accelerated EM that the best model gets at the end, by default to a gain of 1e-6. None: none.
     on_step : callable, optional
         Takes every :class:`Step` when it is done.
     checkpoint : str or path, optional
@@ -191,21 +192,15 @@ def learn(
     return _learned(task, end.state, end.reason, end.steps, end.seconds, polish)
 
 
-def _learned(task: Task, at: Position, reason: StopReason, steps: int, seconds: float, polish: bool) -> Learned:
+def _learned(
+    task: Task, at: Position, reason: StopReason, steps: int, seconds: float, polish: Mapping[str, Any] | None
+) -> Learned:
     fit, score = at.fit, at.score
-    if polish:
+    if polish is not None:
         s = task.settings
-        finer = em(
-            fit.model,
-            task.table,
-            prior=s.prior,
-            basis=s.basis,
-            tol=min(s.tol, TOLERANCE),
-            max_iterations=ITERATIONS,
-            budget=task.clock,
-            threads=s.threads,
-        )
-        fit, score = finer, task.score(finer)
+        given: dict[str, Any] = {"prior": s.prior, "basis": s.basis, "budget": task.clock, "threads": s.threads}
+        fit = em(fit.model, task.table, **{**given, **polish})
+        score = task.score(fit)
     if not reason.complete:
         fit = replace(fit, reason=reason)
     if task.settings.prior is None:
