@@ -19,12 +19,15 @@ from ..runner import Budget, Clock, StopReason, run
 from ..score import SCORES
 from ..table import Table
 from ..tree import Tree
+from .elidan_friedman import ElidanFriedman
+from .figueiredo_jain import FigueiredoJain
 from .progress import Learner, Position, Step
 from .screened import Screened
 from .split_merge import SplitMerge
 from .splitting import Splitting
 from .standard import Standard, Standard3, StandardFixed
 from .task import ScoreFunction, Settings, Task, standing
+from .ueda import Ueda
 
 __all__ = ["LEARNERS", "OURS", "Learned", "learn", "score_function"]
 
@@ -38,14 +41,21 @@ LEARNERS: dict[str, Callable[..., Learner]] = {
     "HLCSplitMerge": SplitMerge,
     "HLCStandard3": Standard3,
     "HLCStandardFixed": StandardFixed,
+    "FigueiredoJain": FigueiredoJain,
+    "ElidanFriedman": ElidanFriedman,
+    "Ueda": Ueda,
 }
-"""Learners by name. K's HLC algorithms are the same on a tree with several latent nodes."""
+"""Learners by name. K's HLC algorithms are the same on a tree with several latent nodes. The last three are baselines
+that K describes (3.1.2, 3.3), for one latent node."""
 
 ANYTIME = ("Splitting", "Standard", "StandardFixed", "HLCStandardFixed")
 """Those that never end by themselves."""
 
 AGAIN = 0.1
 """Ends of unpolished fits that are no further below the best have found the same optimum."""
+
+FIXED = (StandardFixed, Ueda)
+"""Those that are told the number of states."""
 
 OURS: dict[str, Any] = {"accelerate": True, "local": True, "max_iterations": 1000}
 """Settings of our own learner that differ from K's."""
@@ -247,11 +257,11 @@ def _first_model(task: Task, learner: Learner, skeleton: Tree | None, start: Mod
     tree = Tree.star(1, task.table.cardinalities, [v.name for v in task.table.variables])
     if skeleton is not None:
         tree = _fitting(skeleton, task.table)
-    elif isinstance(learner, StandardFixed):
+    elif isinstance(learner, FIXED):
         if learner.n_states is None:
-            raise bad_parameter("n_states", "StandardFixed", "given, or a skeleton that says it", None)
+            raise bad_parameter("n_states", type(learner).__name__, "given, or a skeleton that says it", None)
         tree = tree.with_cardinality(0, learner.n_states)
-    if not isinstance(learner, StandardFixed):
+    if not isinstance(learner, FIXED):
         for z in tree.latent:
             tree = tree.with_cardinality(int(z), 1)
     _check_states(task, tree)

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, fields
 import numpy as np
 
 from ..engine.plan import Plan
-from ..errors import bad_parameter
+from ..errors import ModelError, bad_parameter
 from ..estimation.em import Climb, em
 from ..estimation.fit import Basis, Fit, Prior
 from ..estimation.restarts import race, restart_em
@@ -126,6 +126,13 @@ class Task:
         """Most states of a latent node: more than there are distinct rows cannot be told apart."""
         most = self.table.n_patterns
         return most if self.settings.max_states is None else min(most, self.settings.max_states)
+
+    def only_latent(self, model: Model) -> str:
+        """The one latent node of a model, for algorithms that know of one only."""
+        names = [model.tree.names[z] for z in model.tree.latent]
+        if len(names) != 1:
+            raise ModelError(f"This method learns one latent node; the model has {len(names)}.")
+        return str(names[0])
 
     # ---- whole models ----------------------------------------------------------------------------------------
 
