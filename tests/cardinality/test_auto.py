@@ -13,7 +13,7 @@ from latentree import LatentClass, datasets
 from latentree.cardinality import learn_classes
 from latentree.cli import application
 from latentree.errors import LatentreeWarning, ParameterError
-from latentree.runner import Progress
+from latentree.runner import Budget, Progress
 
 
 @pytest.fixture(scope="module")
@@ -21,8 +21,11 @@ def frame():
     return datasets.load_frame("carcinoma")
 
 
-def test_the_estimator_learns_the_number_of_classes(frame):
-    lca = LatentClass("auto", random_state=0).fit(frame)
+def test_the_estimator_learns_the_number_of_classes(frame, capsys):
+    lca = LatentClass("auto", random_state=0, verbose=1).fit(frame)
+    told = capsys.readouterr().err
+    assert "[latentree] grow 1, objective" in told
+    assert "classes 3" in told
     assert len(lca.class_sizes_) == 3
     assert (np.diff(lca.class_sizes_) <= 0).all()
     assert lca.converged_
@@ -53,16 +56,11 @@ def test_a_wrong_number_is_refused(frame):
             LatentClass(wrong).fit(frame)
 
 
-def test_verbose_tells_how_far_it_is(frame, capsys):
-    LatentClass("auto", random_state=0, verbose=1).fit(frame)
-    told = capsys.readouterr().err
-    assert "[latentree] grow 1, objective" in told
-    assert "classes 3" in told
-
-
 def test_progress_events_name_the_classes():
     events: list[Progress] = []
-    learn_classes(datasets.load("carcinoma"), rng=np.random.default_rng(0), on_progress=events.append)
+    learn_classes(
+        datasets.load("carcinoma"), rng=np.random.default_rng(0), on_progress=events.append, budget=Budget(iterations=6)
+    )
     assert events[0].stage == "begin"
     assert events[-1].detail == {"classes": 3}
     assert [e.done for e in events] == list(range(len(events)))

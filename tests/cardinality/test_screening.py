@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import assume, given, strategies as st
+from hypothesis import assume, given, settings, strategies as st
 from strategies import models, tables
 
 from latentree.cardinality import Settings, Star, States, Task
 from latentree.cardinality.screening import merge_losses, screened
 from latentree.model import Model
 from latentree.score import bic
+from latentree.table import Table
+from latentree.tree import Tree
 
 
 @st.composite
@@ -34,6 +36,7 @@ def likelihood(star: Star, states: States) -> float:
     return star.plan(states.n).log_likelihood(states.flat)
 
 
+@settings(max_examples=40)
 @given(cases(), st.integers(0, 99))
 def test_a_split_gains_at_least_its_bound_and_splits_add_up(case, seed):
     task, star = case
@@ -48,6 +51,7 @@ def test_a_split_gains_at_least_its_bound_and_splits_add_up(case, seed):
         assert likelihood(star, every) >= before + total - 1e-6
 
 
+@settings(max_examples=60)
 @given(cases())
 def test_a_merge_loses_at_most_its_bound(case):
     _, star = case
@@ -80,9 +84,6 @@ def test_a_merge_loses_at_most_its_bound(case):
 
 def test_states_that_stay_are_not_split_anew():
     rng = np.random.default_rng(0)
-    from latentree.table import Table
-    from latentree.tree import Tree
-
     table = Table.from_codes(rng.integers(0, 2, (60, 5)))
     task = Task(table, bic, Settings(accelerate=True))
     star = task.star(Model.random(Tree.star(3, table.cardinalities), table.variables, rng), 0)

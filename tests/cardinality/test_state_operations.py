@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import oracle
 import pytest
-from hypothesis import assume, given, strategies as st
+from hypothesis import assume, given, settings, strategies as st
 from strategies import models, parameters, tables
 
 from latentree.cardinality import DIRECTIONS, Star, States, introduce, merge, remove, split
@@ -35,6 +35,7 @@ def distribution(model: Model) -> np.ndarray:
     return oracle.pattern_probabilities(model)
 
 
+@settings(max_examples=50)
 @given(models_with_latent(), st.data())
 def test_splitting_nowhere_changes_nothing_and_merging_undoes_a_split(given_, data):
     model, node = given_
@@ -56,6 +57,7 @@ def _random_direction(model: Model, node: str, rng: np.random.Generator) -> np.n
     return np.concatenate([p - p.mean() for p in parts])
 
 
+@settings(max_examples=50)
 @given(models_with_latent(), st.floats(0.01, 0.9))
 def test_removing_undoes_introducing_and_introducing_mixes(given_, p):
     model, node = given_
@@ -70,6 +72,7 @@ def test_removing_undoes_introducing_and_introducing_mixes(given_, p):
         np.testing.assert_allclose(distribution(more), (1 - p) * distribution(model) + p * even, atol=1e-12)
 
 
+@settings(max_examples=50)
 @given(models_with_latent(), st.data())
 def test_operations_do_not_depend_on_the_root(given_, data):
     model, node = given_
@@ -81,6 +84,7 @@ def test_operations_do_not_depend_on_the_root(given_, data):
         np.testing.assert_allclose(distribution(operation(elsewhere)), distribution(operation(model)), atol=1e-9)
 
 
+@settings(max_examples=50)
 @given(models_with_latent(), st.data())
 def test_merging_keeps_the_marginals_of_all_neighbours(given_, data):
     model, node = given_
@@ -145,6 +149,7 @@ def stars(draw, binary: bool = False):
     return star_of(Table.from_codes(codes, numbered(widths), rng.uniform(0.5, 2, 40)))
 
 
+@settings(max_examples=50)
 @given(stars(), st.sampled_from(sorted(DIRECTIONS)))
 def test_directions_sum_to_zero_and_are_no_longer_than_p(star, name):
     p = 0.01
@@ -170,6 +175,7 @@ def test_alternating_and_variance_are_k_s_for_binary_neighbours(star):
     assert min(np.abs(found - expected).max(), np.abs(found + expected).max()) < 1e-6
 
 
+@settings(max_examples=50)
 @given(stars(binary=True))
 def test_greedy_takes_the_better_sign_of_each_neighbour(star):
     p, profile = 0.01, star.states.profiles[0]
@@ -200,6 +206,7 @@ def test_greedy_takes_the_better_sign_of_each_neighbour(star):
 # ---- stars ----------------------------------------------------------------------------------------------------------
 
 
+@settings(max_examples=50)
 @given(st.data())
 def test_a_star_says_what_the_whole_model_says(data):
     model = data.draw(models(max_nodes=6, latent_leaves=False))

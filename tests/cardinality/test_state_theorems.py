@@ -7,7 +7,7 @@ from itertools import product
 import numpy as np
 import oracle
 import pytest
-from hypothesis import assume, given, strategies as st
+from hypothesis import assume, given, settings, strategies as st
 
 from latentree.cardinality import introduce, merge, split
 from latentree.engine.plan import Plan
@@ -55,6 +55,7 @@ def test_theorem_4_1_introducing_a_state_raises_the_likelihood(given_):
     assert log_likelihood(more, table) > log_likelihood(model, table)
 
 
+@settings(max_examples=25)
 @given(imperfect(), st.floats(1e-3, 1e-2))
 def test_theorem_4_2_some_split_raises_the_likelihood_of_a_fitted_model(given_, length):
     model, table = given_

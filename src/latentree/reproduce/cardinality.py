@@ -43,8 +43,6 @@ TOLERATED = 0.1
 """How far below the best published score a run still counts as reaching it: the sources round to one digit."""
 K4: dict[str, Any] = {"p": 0.1, "n_splits": 1, "prior": 1.0, "basis": "softmax", "polish": None}
 """Settings of K 4.5.2."""
-SMALLER = 10**5
-"""Most rows of the synthetic data sets, unless --large is given."""
 
 
 @dataclass
@@ -53,7 +51,7 @@ class Study:
 
     bench: Bench
     runs: int
-    large: bool
+    most_rows: int
     panels: list[Callable[[Any], Any]] = field(default_factory=list)
 
     def several(self, table: Table, *key: str | int, **options_: Any) -> list[Run]:
@@ -74,12 +72,14 @@ def main(arguments: Sequence[str]) -> None:
     parser.add_argument(
         "--limit", type=float, default=30.0, help="most processor seconds of a run of K's learners (default 30)"
     )
-    parser.add_argument("--large", action="store_true", help="also the synthetic data sets of 10^6 rows and more")
+    parser.add_argument(
+        "--most-rows", type=int, default=10**5, metavar="N", help="rows of the largest synthetic data (default 100,000)"
+    )
     parser.add_argument("--sets", default=",".join(REAL), metavar="NAME,...", help="which real data sets (default all)")
     parser.add_argument("--results", metavar="DIR", help="folder that keeps the results of all runs")
     given = parser.parse_args(arguments)
     bench = Bench(None if given.results is None else Path(given.results), given.seed, given.limit)
-    study = Study(bench, given.runs, given.large)
+    study = Study(bench, given.runs, given.most_rows)
     sections = {
         "real": lambda: _real(study, [name for name in given.sets.split(",") if name]),
         "cheeseman-stutz": lambda: _cheeseman_stutz(study),
@@ -107,13 +107,13 @@ def _head(given: Any) -> str:
 
 K chapters 4, 6 and 7 done again. Made by
 
-    {command + (" --large" if given.large else "")}
+    {command} --most-rows {given.most_rows}
 
 Scores are BIC = LL - d/2 ln N unless said otherwise, and higher is better. K's learners run here with K's constants;
 runs of theirs end after {given.limit:g} seconds if they have not before, which `*` marks. "screened" is latentree's own
 learner, the default. Seconds are processor seconds with one thread. K's machine was a 2.8 GHz processor of 2004 under
 Java; K's values are means of five runs, ours of {given.runs}. K's δ is lost in the text: ours is 0.1. All of it, as K
-did it and more, takes `--runs 5 --limit 3600 --large`.
+did it and more, takes `--runs 5 --limit 3600 --most-rows 1000000000`.
 """
 
 
@@ -226,7 +226,7 @@ The nine text data sets of table 4.2 need a corpus that is not at hand.
 
 
 def _synthetic(study: Study) -> str:
-    most = 10**9 if study.large else SMALLER
+    most = study.most_rows
     lines = [
         ("6.1-6.8", structure, n, 0, told)
         for structure, sizes in SYNTHETIC.items()
@@ -239,7 +239,7 @@ def _synthetic(study: Study) -> str:
         for i, told in enumerate(tables)
         if n <= most and i > 0
     ]
-    if study.large:
+    if most >= 10**6:
         lines += [("6.11", f"{m}:10x2", 10**6, 0, told) for m, told in COMPONENTS.items() if m != 10]
     rows = []
     for tables, structure, n, parameters, told in lines:
@@ -263,7 +263,7 @@ def _synthetic(study: Study) -> str:
         if (structure, n) in (
             ("10:10x2", most),
             ("10:10x3", 10**4),
-            ("10:15x2", SMALLER),
+            ("10:15x2", 10**5),
             ("10:7x3", 10**6),
         ) and not parameters:
             study.picture(f"{structure}, {n:,} rows (BIC)", found)
@@ -271,7 +271,7 @@ def _synthetic(study: Study) -> str:
     return f"""## Synthetic data (tables 6.1 to 6.11)
 
 Drawn from random models of K's structures; K's own parameters are not known, so that scores are given as differences
-from the best of a line.{"" if study.large else " With `--large` also 10^6 rows and more."}
+from the best of a line.
 
 {markdown([*head, "Standard3", "SplitMerge", "StandardFixed", "screened"], rows)}"""
 
@@ -307,7 +307,7 @@ def _trees(study: Study) -> str:
         rng = np.random.default_rng([study.bench.seed, int(leaves), len(which)])
         truth = Model.random(skeleton, made.variables, rng, dominant=None if second == "first" else 0.6)
         for n, told in sizes.items():
-            if n > (10**6 if study.large else SMALLER):
+            if n > study.most_rows:
                 continue
             table = sample_table(truth, n, np.random.default_rng([study.bench.seed, n]))
             found = _tree_learners(study, table, skeleton, which, n)
