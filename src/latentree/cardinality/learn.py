@@ -163,7 +163,8 @@ def learn(
     if method in ANYTIME and clock.budget.seconds is None and clock.budget.iterations is None:
         raise bad_parameter("budget", "cardinality.learn", f"given, since {method} does not end by itself", None)
 
-    made_from = {"data": table, "start": model, "settings": [method, _plain(score), asdict(own), dict(options or {})]}
+    constants = {name: value for name, value in asdict(own).items() if name != "threads"}  # they change nothing
+    made_from = {"data": table, "start": model, "settings": [method, _plain(score), constants, dict(options or {})]}
     file = None
     if checkpoint is not None:
         prints = {name: fingerprint(value) for name, value in made_from.items()}
