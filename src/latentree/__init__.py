@@ -39,10 +39,12 @@ _HOME = {
     "fit_classes": "estimation",
     "identifiability": "dimension",
     "load": "formats.models",
+    "learn_classes": "cardinality",
     "scores": "score",
     "standard_dimension": "dimension",
 }
 _MODULES = (
+    "cardinality",
     "checkpoint",
     "datasets",
     "dimension",

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 __all__ = ["command", "fitted"]
 
 EXAMPLES = """
+latentree fit carcinoma
 latentree fit carcinoma --classes 1-4
 latentree fit survey.csv --drop id --classes 1-6 --out model.json --assign rows.csv
 latentree fit survey.csv --columns sex,smokes,age --bins age=3 --classes 3
@@ -41,12 +42,10 @@ MODELS, OUTPUT = "Which models", "Output"
 @option(
     "--classes",
     type=CLASSES,
-    default="1-6",
-    show_default=True,
     section=MODELS,
     metavar="NUMBERS",
-    help="Numbers of classes to try: 3, 2,4 or 1-6. With more than one, a single class is always compared too. Where "
-    "to stop is for you to say: an automatic choice is not there yet.",
+    help="Numbers of classes to try: 3, 2,4 or 1-6. With more than one, a single class is always compared too. "
+    "Default: the number is learned, by splitting and merging classes.",
 )
 @option(
     "--score",
@@ -89,9 +88,9 @@ def command(
     DATA is a file, '-' for standard input, or a data set of latentree by name. Every column is a categorical variable,
     whatever it holds; cells may be missing. Columns of numbers need --bins, and identifiers --drop.
 
-    Models with different numbers of classes are fitted and compared, and the best is shown: how large its classes are
-    and how they answer. AIC = LL - d and BIC = LL - d/2 ln N, where d is the number of parameters: higher is better.
-    Relative entropy tells how sure the classes of the rows are: 1 certain, 0 not at all.
+    How many classes there are is learned, unless --classes says which numbers to compare. The best model is shown: how
+    large its classes are and how they answer. AIC = LL - d and BIC = LL - d/2 ln N, where d is the number of
+    parameters: higher is better. Relative entropy tells how sure the classes of the rows are: 1 certain, 0 not at all.
 
     Ctrl-C stops the fitting; the best model so far is shown and written, and the exit status is 130.
     """
@@ -104,14 +103,17 @@ def command(
     source = open_source(data, **options)
     table = table_to_learn_from(source, **options)
     score = options["score"]
-    several = len(options["classes"]) > 1
-    comparison = fitted(table, options, (score, *(name for name in ("bic", "aic") if name != score)), baseline=several)
-    best = _best(comparison, options["classes"])
+    scores = (score, *(name for name in ("bic", "aic") if name != score))
+    asked = options["classes"]
+    comparison = (
+        learned(table, options, scores) if asked is None else fitted(table, options, scores, baseline=len(asked) > 1)
+    )
+    best = comparison.fits[-1] if asked is None else _best(comparison, asked)
     _write(best, source, options, out, assign)
     if as_json:
         emit(_document(best, comparison, source, started, statistics))
     else:
-        _show(best, comparison, options["classes"], everything, statistics)
+        _show(best, comparison, everything, statistics)
     if comparison.interrupted:
         left = f" Not fitted: {', '.join(map(str, comparison.skipped))} classes." if comparison.skipped else ""
         note(f"Interrupted: this is the best so far.{left}")
@@ -141,6 +143,35 @@ def fitted(table: Table, options: dict[str, Any], scores: Sequence[str], *, base
         )
 
 
+def learned(table: Table, options: dict[str, Any], scores: Sequence[str]) -> Comparison:
+    """Learn the number of classes, showing how far it is; a single class is there to compare with."""
+    from dataclasses import replace
+
+    import numpy as np
+
+    from ..cardinality import learn_classes
+    from ..estimation import fit_classes
+    from ..report import compared
+    from ..runner import Budget, StopReason
+    from .progress import meter
+
+    own = {"prior": options["prior"], "threads": options["threads"]}
+    with meter(None) as shown:
+        found = learn_classes(
+            table,
+            rng=np.random.default_rng(options["seed"]),
+            score=scores[0],
+            budget=Budget(seconds=options["time_limit"]),
+            polish={"tol": options["tol"]},
+            on_progress=shown.follow(scores[0]),
+            **own,
+        )
+    one = fit_classes(table, 1, rng=np.random.default_rng(options["seed"]), tol=options["tol"], **own)
+    fits = [one, found.fit] if found.fit.n_parameters > one.n_parameters else [found.fit]
+    fits = [replace(fit, seed=options["seed"]) for fit in fits]
+    return compared(fits, scores, options["prior"] is None, interrupted=found.reason is StopReason.INTERRUPTED)
+
+
 def _best(comparison: Comparison, asked: tuple[int, ...]) -> Fit:
     """Choose among the numbers of classes asked for; a single class is there to compare with."""
     score = comparison.scores[0]
@@ -154,10 +185,10 @@ def _best(comparison: Comparison, asked: tuple[int, ...]) -> Fit:
 # ---- what comes out ------------------------------------------------------------------------------------------------
 
 
-def _show(best: Fit, comparison: Comparison, asked: tuple[int, ...], everything: bool, statistics: bool) -> None:
+def _show(best: Fit, comparison: Comparison, everything: bool, statistics: bool) -> None:
     from ..report import describe
 
-    if len(asked) > 1:
+    if len(comparison.fits) > 1:
         print_report(comparison.to_dict())
         click.echo()
     print_report(describe(best, statistics=statistics), everything=everything)

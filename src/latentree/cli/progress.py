@@ -19,7 +19,7 @@ SCREENING = 0.3
 class Meter:
     """Shows how far a series of fits is; without a bar it shows nothing."""
 
-    def __init__(self, bar: Any = None, total: int = 0) -> None:
+    def __init__(self, bar: Any = None, total: int | None = 0) -> None:
         self.bar, self.total, self.done = bar, total, 0
         self.task = None if bar is None else bar.add_task("", total=total, status="")
 
@@ -41,10 +41,22 @@ class Meter:
 
         return heard
 
+    def follow(self, score: str) -> OnProgress | None:
+        """Return what takes the progress events of learning the number of classes; nobody knows how long it takes."""
+        if self.bar is None:
+            return None
+
+        def heard(event: Progress) -> None:
+            k = event.detail["classes"]
+            reached = f"step {event.done}, {event.stage}  {score} {event.objective:.2f}"
+            self.bar.update(self.task, description=f"{k} {'class' if k == 1 else 'classes'}", status=reached)
+
+        return heard
+
 
 @contextmanager
-def meter(total: int) -> Iterator[Meter]:
-    """Show a bar on standard error while something runs, if that is a terminal."""
+def meter(total: int | None) -> Iterator[Meter]:
+    """Show a bar on standard error while something runs, if that is a terminal. None: it is not known how long."""
     if not sys.stderr.isatty():
         yield Meter()
         return

@@ -10,13 +10,13 @@ from numpy.typing import NDArray
 from ..engine.plan import Plan
 from ..errors import bad_parameter
 from ..model import FloatArray, Model, random_parameters, row_sums, spread, walk_root
-from ..runner import Budget, Clock, OnProgress, Progress
+from ..runner import Budget, Clock, OnProgress, Progress, StopReason
 from ..table import Table
 from ..tree import Tree
 from .em import ITERATIONS, TOLERANCE, Climb, check_limits, finished
 from .fit import Basis, Fit, Held, Prior, held_mask
 
-__all__ = ["random_starts", "restart_em"]
+__all__ = ["race", "random_starts", "restart_em"]
 
 
 def random_starts(tree: Tree, n: int, rng: np.random.Generator) -> FloatArray:
@@ -98,20 +98,38 @@ def restart_em(
     if mask is not None:
         starts = with_held(model, starts, mask.astype(bool))
     climb = Climb(plan, starts, prior=prior, basis=basis, held=held, accelerate=accelerate, threads=threads)
-    spent, steps, stopped = 0, 1, None
+    stopped, spent = race(
+        climb, clock, q=q, finalists=finalists, tol=tol, max_iterations=max_iterations, on_progress=on_progress
+    )
+    return finished(climb, model, table, stopped, began, spent=spent)
+
+
+def race(
+    climb: Climb,
+    clock: Clock,
+    *,
+    q: float = 2.0,
+    finalists: int = 1,
+    tol: float = TOLERANCE,
+    max_iterations: int = ITERATIONS,
+    on_progress: OnProgress | None = None,
+) -> tuple[StopReason | None, int]:
+    """Let the best ``1/q`` of some runs go on after 1, 3, 7, 15, ... steps, and the finalists to the end.
+
+    Returns why it stopped early, if it did, and the passes spent on runs that were given up.
+    """
+    n, spent, steps, stopped = len(climb), 0, 1, None
     while stopped is None and len(climb) > finalists and steps < max_iterations:
         stopped = climb.advance(steps, tol, clock)
         if on_progress is not None:
-            best_yet = float(climb.objectives.max())
-            on_progress(Progress("starts", n_starts - len(climb), n_starts, best_yet, clock.elapsed))
+            on_progress(Progress("starts", n - len(climb), n, float(climb.objectives.max()), clock.elapsed))
         if stopped is None:
             best = np.argsort(-climb.objectives, kind="stable")[: max(finalists, int(len(climb) / q))]
             before = climb.evaluations
             climb.keep(sorted(best.tolist()))
             spent += before - climb.evaluations
             steps = 2 * steps + 1
-    stopped = stopped or climb.advance(max_iterations, tol, clock, on_progress)
-    return finished(climb, model, table, stopped, began, spent=spent)
+    return stopped or climb.advance(max_iterations, tol, clock, on_progress), spent
 
 
 def with_held(model: Model, starts: FloatArray, held: NDArray[np.bool_]) -> FloatArray:

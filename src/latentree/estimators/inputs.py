@@ -38,6 +38,7 @@ __all__ = [
     "fit_options",
     "generator",
     "is_whole",
+    "learn_options",
     "softened",
     "validated",
     "weights_of",
@@ -55,7 +56,7 @@ def check_parameters(given: LatentClass, owner: str = "LatentClass") -> None:
     """Say which parameter has a value it cannot have."""
     number = "a number of at least 0"
     rules = (
-        ("n_classes", is_whole(given.n_classes, 1), "a whole number of at least 1"),
+        ("n_classes", _is_classes(given.n_classes), "a whole number of at least 1, or 'auto'"),
         ("n_init", is_whole(given.n_init, 1), "a whole number of at least 1"),
         ("prior", _is_prior(given.prior), "a number of at least 1, a mapping of them by name, or None"),
         ("bins", _is_bins(given.bins), "a whole number of at least 2, a dict of columns, or None"),
@@ -74,6 +75,10 @@ def check_parameters(given: LatentClass, owner: str = "LatentClass") -> None:
 def is_whole(value: Any, least: float) -> bool:
     """Whether it is a whole number of at least that."""
     return isinstance(value, int | np.integer) and not isinstance(value, bool) and bool(value >= least)
+
+
+def _is_classes(value: Any) -> bool:
+    return value == "auto" if isinstance(value, str) else is_whole(value, 1)
 
 
 def _is_number(value: Any, least: float) -> bool:
@@ -103,6 +108,14 @@ def fit_options(given: LatentClass) -> dict[str, Any]:
         "threads": int(effective_n_jobs(given.n_jobs)),
         "on_progress": _report_progress if given.verbose else None,
     }
+
+
+def learn_options(given: LatentClass) -> dict[str, Any]:
+    """Collect what the core is told when the number of classes is learned."""
+    told = fit_options(given)
+    polish = {name: told.pop(name) for name in ("tol", "max_iterations")}
+    del told["n_starts"]
+    return {**told, "polish": polish}
 
 
 def _report_progress(event: Progress) -> None:

@@ -20,6 +20,7 @@ from sklearn.utils.validation import (
 )
 
 from .. import score as score_functions
+from ..cardinality import learn_classes
 from ..errors import LatentreeWarning, bad_parameter
 from ..estimation import ITERATIONS, TOLERANCE, Fit, fit_classes
 from ..formats.frame import table_from
@@ -39,6 +40,7 @@ from .inputs import (
     fit_options,
     generator,
     is_whole,
+    learn_options,
     softened,
     validated,
     weights_of,
@@ -52,11 +54,12 @@ class LatentClass(TransformerMixin, DensityMixin, BaseEstimator):  # type: ignor
 
     Parameters
     ----------
-    n_classes : int, default 2
-        Number of classes.
+    n_classes : int or "auto", default 2
+        Number of classes. ``"auto"`` learns it: the number whose fit has the highest BIC, found by splitting and
+        merging classes; see :func:`latentree.cardinality.learn`.
     n_init : int, default 64
-        Random starts. After a few steps the worse half is given up, again and again; the last 8 are run to the end and
-        the best of them is kept.
+        Random starts, unless the number of classes is learned. After a few steps the worse half is given up, again and
+        again; the last 8 are run to the end and the best of them is kept.
     prior : float, mapping or None, default None
         Dirichlet parameter of all probabilities: 1 is flat, above 1 keeps them away from 0 and 1. A mapping gives it
         for some variables by name. None is maximum likelihood.
@@ -130,11 +133,13 @@ class LatentClass(TransformerMixin, DensityMixin, BaseEstimator):  # type: ignor
     [1, 1, 1]
     >>> print(lca.summary().splitlines()[0])
     Latent class model: 3 classes, 7 variables, 118 rows (20 distinct)
+    >>> len(LatentClass("auto", random_state=0).fit(ratings).class_sizes_)
+    3
     """
 
     def __init__(
         self,
-        n_classes: int = 2,
+        n_classes: int | str = 2,
         *,
         n_init: int = 64,
         prior: float | Mapping[str, ArrayLike] | None = None,
@@ -182,9 +187,11 @@ class LatentClass(TransformerMixin, DensityMixin, BaseEstimator):  # type: ignor
         check_parameters(self)
         table = self._training_table(X, sample_weight)
         rng, seed = generator(self.random_state)
-        fit = fit_classes(
-            table, int(self.n_classes), rng=rng, budget=Budget(seconds=self.time_limit), **fit_options(self)
-        )
+        budget = Budget(seconds=self.time_limit)
+        if self.n_classes == "auto":
+            fit = learn_classes(table, rng=rng, budget=budget, **learn_options(self)).fit
+        else:
+            fit = fit_classes(table, int(self.n_classes), rng=rng, budget=budget, **fit_options(self))
         self._keep(replace(fit, seed=seed))
         for text in self.warnings_:
             warnings.warn(text, LatentreeWarning, stacklevel=2)

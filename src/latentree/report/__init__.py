@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .compare import Comparison, compare_classes
+from .compare import Comparison, compare_classes, compared
 from .latent_class import class_label, describe, profiles, state_labels
 from .statistics import statistics
 from .text import Shown, render, to_text
@@ -14,6 +14,7 @@ __all__ = [
     "Shown",
     "class_label",
     "compare_classes",
+    "compared",
     "describe",
     "findings",
     "profiles",

@@ -18,7 +18,7 @@ from ..runner import Budget, Clock, OnProgress, StopReason
 from ..table import Table
 from .warn import SAME_OPTIMUM, findings, starts_at_best
 
-__all__ = ["Comparison", "compare_classes", "known_scores"]
+__all__ = ["Comparison", "compare_classes", "compared", "known_scores"]
 
 
 def known_scores() -> tuple[str, ...]:
@@ -177,10 +177,17 @@ def compare_classes(
         if not fits:
             raise
         interrupted = True
-    rows = [_row(fit, names) for fit in fits]
-    if options.get("prior") is None:  # a prior may well prefer less likelihood
+    return compared(
+        fits, names, options.get("prior") is None, skipped=tuple(numbers[len(fits) :]), interrupted=interrupted
+    )
+
+
+def compared(fits: Sequence[Fit], scores: Sequence[str], by_likelihood: bool, **more: Any) -> Comparison:
+    """Put fits with rising numbers of classes side by side."""
+    rows = [_row(fit, scores) for fit in fits]
+    if by_likelihood:  # a prior may well prefer less likelihood
         _mark_lower(rows)
-    return Comparison(tuple(fits), names, rows, tuple(numbers[len(fits) :]), interrupted)
+    return Comparison(tuple(fits), tuple(scores), rows, **more)
 
 
 def _numbers(given: Iterable[int], baseline: bool) -> list[int]:
