@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from .compare import Comparison, compare_classes
-from .latent_class import class_label, describe, profiles, state_labels
+from .latent_class import class_label, describe_classes, profiles, state_labels
 from .statistics import statistics
 from .text import Shown, render, to_text
+from .tree import describe, describe_tree
 from .warn import Finding, findings
 
 __all__ = [
@@ -15,6 +16,8 @@ __all__ = [
     "class_label",
     "compare_classes",
     "describe",
+    "describe_classes",
+    "describe_tree",
     "findings",
     "profiles",
     "render",
