@@ -36,6 +36,9 @@ SCRIPTS = (
 MOST_ROWS = 20_000
 """Distinct rows that go into a page unless more are asked for."""
 
+MANY_LATENTS = 60
+"""With more of them, curves are shorter, for the sake of the page's size."""
+
 
 def explore(
     thing: Model | Fit,
@@ -79,7 +82,8 @@ def explore(
     """
     model = thing.model if isinstance(thing, Fit) else thing
     rows = table if table is not None else thing.table if isinstance(thing, Fit) else None
-    report = describe_tree(thing, table, trace=trace)
+    few = len(model.tree.latent) <= MANY_LATENTS
+    report = describe_tree(thing, table, trace=trace, most_leaves=12 if few else 8)
     drawing = Drawing(report, style)
     name = title or _title(report)
     data = {
@@ -138,7 +142,7 @@ def _structure(report: Mapping[str, Any], drawing: Drawing) -> dict[str, Any]:
 
 def _short(value: float) -> float:
     """As many digits as anyone reads."""
-    return float(f"{value:.6g}")
+    return float(f"{value:.5g}")
 
 
 def _packed(array: NDArray[Any]) -> str:

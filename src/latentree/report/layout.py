@@ -25,7 +25,7 @@ GROUP_GAP = 0.6
 ROW, RING_ROW = 22.0, 15.0
 """Height of a slot in rows, and its length on the circle."""
 
-COLUMN_GAP, RING_GAP = 72.0, 96.0
+COLUMN_GAP, RING_GAP = 72.0, 120.0
 """Room for edges between columns, and between rings."""
 
 LONGEST = 28
@@ -207,12 +207,18 @@ def places(arrangement: Arrangement, widths: Sequence[float], style: str = "rows
             widest = max((widths[v] for v in inner if arrangement.depth[v] == d), default=0.0)
             starts.append(starts[-1] + widest + COLUMN_GAP)
         return {v: Place(starts[arrangement.depth[v]], arrangement.slot[v] * ROW) for v in arrangement.order}
-    outer = max(arrangement.n_slots * RING_ROW / math.tau, (deepest + 1) * RING_GAP)
+    # Rings by how far the leaves below are: nodes above leaves stand far out, where there is room for them.
+    height = [0] * len(arrangement.children)
+    for v in reversed(arrangement.order[1:]):
+        up = arrangement.parent[v]
+        height[v] = max(height[v], 1 if arrangement.children[v] else 0)
+        height[up] = max(height[up], height[v] + 1)
+    rings = max(height[arrangement.root], 1)
+    outer = max(arrangement.n_slots * RING_ROW / math.tau, rings * RING_GAP)
     found = {}
     for v in arrangement.order:
         angle = math.tau * (arrangement.slot[v] + 0.5) / max(arrangement.n_slots, 1.0) - math.pi / 2
-        radius = outer * arrangement.depth[v] / (deepest + 1) if arrangement.children[v] else outer
-        radius = 0.0 if v == arrangement.root else radius
+        radius = 0.0 if v == arrangement.root else outer * (1 - height[v] / rings)
         found[v] = Place(radius * math.cos(angle), radius * math.sin(angle), angle, radius)
     return found
 

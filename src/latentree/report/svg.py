@@ -20,6 +20,9 @@ BAR, TEXT_AT = 30.0, 36.0
 PILL = 22.0
 """Height of a node with children."""
 
+FAR = 2400.0
+"""Drawings wider than this are seen from so far at first that the names of leaves cannot be read."""
+
 THINNEST, THICKEST = 0.8, 7.0
 """Width of edges that tell nothing, and of the edge that tells most."""
 
@@ -91,10 +94,10 @@ class Drawing:
             reach = self.widths[v] if inner else TEXT_AT + text_width(self.labels[v])
             if place.angle is None:
                 ends = [(place.x, place.y - 14), (place.x + reach, place.y + 14)]
-            elif inner:
-                ends = [(place.x - reach / 2, place.y - 14), (place.x + reach / 2, place.y + 14)]
+            elif place.radius == 0:
+                ends = [(-reach / 2, -14.0), (reach / 2, 14.0)]
             else:
-                out = place.radius + reach
+                out = place.radius + (reach / 2 if inner else reach)
                 ends = [(place.x, place.y), (out * math.cos(place.angle), out * math.sin(place.angle))]
             left, right = min(left, *(x for x, _ in ends)), max(right, *(x for x, _ in ends))
             top, bottom = min(top, *(y for _, y in ends)), max(bottom, *(y for _, y in ends))
@@ -109,10 +112,12 @@ def tree_svg(drawing: Drawing, *, title: str = "The tree", ident: str = "tree") 
     """Draw a tree: edges as thick as the mutual information of their ends, latent nodes as boxes with cardinalities."""
     left, top, width, height = drawing.bounds()
     order = drawing.arrangement.order
+    # Edges and nodes stand in the order of the arrangement, which is how scripts know them.
     edges = "".join(_edge(drawing, v) for v in order[1:])
     nodes = "".join(_node(drawing, v) for v in order)
+    kind = "tree far" if width > FAR else "tree"
     return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" id="{ident}" class="tree" role="group" aria-label="{shown(title)}" '
+        f'<svg xmlns="http://www.w3.org/2000/svg" id="{ident}" class="{kind}" role="group" aria-label="{shown(title)}" '
         f'viewBox="{_n(left)} {_n(top)} {_n(width)} {_n(height)}"><g class="edges">{edges}</g>'
         f'<g class="nodes">{nodes}</g></svg>'
     )
@@ -121,7 +126,7 @@ def tree_svg(drawing: Drawing, *, title: str = "The tree", ident: str = "tree") 
 def _edge(drawing: Drawing, v: int) -> str:
     up = drawing.arrangement.parent[v]
     d = edge_path(drawing.places[up], drawing.places[v], drawing.widths[up])
-    return f'<path class="e" data-v="{v}" stroke-width="{drawing.edge_width(v):.1f}" d="{d}"/>'
+    return f'<path stroke-width="{drawing.edge_width(v):.1f}" d="{d}"/>'
 
 
 def edge_path(start: Place, end: Place, width: float) -> str:
@@ -141,25 +146,24 @@ def edge_path(start: Place, end: Place, width: float) -> str:
 def _node(drawing: Drawing, v: int) -> str:
     place, label = drawing.places[v], shown(drawing.labels[v])
     kind = "z" if drawing.tree.variable[v] < 0 else "x"
+    turn, flip = _turned(place)
+    move = f"translate({_n(place.x)} {_n(place.y)}){turn}"
     if drawing.arrangement.children[v]:
         width = drawing.widths[v]
         left = 0.0 if place.angle is None else -width / 2
         return (
-            f'<g class="n {kind} inner" data-v="{v}" transform="translate({_n(place.x)} {_n(place.y)})"><g><rect x="{_n(left)}" '
+            f'<g class="{kind} inner" transform="{move}"><g><rect x="{_n(left)}" '
             f'y="{_n(-PILL / 2)}" width="{_n(width)}" height="{_n(PILL)}" rx="11"/>'
-            f'<text x="{_n(left + width / 2)}" y="4">{label}</text></g></g>'
+            f'<text x="{_n(left + width / 2)}" y="3">{label}</text></g></g>'
         )
-    turn, flip = _turned(place)
     at = -TEXT_AT if flip else TEXT_AT
     anchor = ' text-anchor="end"' if flip else ""
-    return (
-        f'<g class="n {kind}" data-v="{v}" transform="translate({_n(place.x)} {_n(place.y)}){turn}">'
-        f'<text x="{_n(at)}" y="4"{anchor}>{label}</text></g>'
-    )
+    return f'<g class="{kind}" transform="{move}"><text x="{_n(at)}" y="4"{anchor}>{label}</text></g>'
 
 
 def _turned(place: Place) -> tuple[str, bool]:
-    if place.angle is None:
+    """Names point away from the centre, and are never upside down."""
+    if place.angle is None or place.radius == 0:
         return "", False
     degrees = math.degrees(place.angle)
     flip = math.cos(place.angle) < 0

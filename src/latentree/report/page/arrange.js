@@ -1,7 +1,7 @@
 /* Where nodes are drawn: the same as layout.py, for trees with folded branches and for the steps of a search. No DOM here. */
 (function (LT) {
   "use strict";
-  const GROUP_GAP = 0.6, ROW = 22, RING_ROW = 15, COLUMN_GAP = 72, RING_GAP = 96;
+  const GROUP_GAP = 0.6, ROW = 22, RING_ROW = 15, COLUMN_GAP = 72, RING_GAP = 120;
 
   /* Slots and depths of the visible nodes, every parent before its children. */
   LT.arrange = function (root, children, folded) {
@@ -46,10 +46,17 @@
       for (const v of order) found.set(v, { x: starts[depth[v]], y: slot[v] * ROW, angle: null, radius: 0 });
       return found;
     }
-    const outer = Math.max((nSlots * RING_ROW) / (2 * Math.PI), (deepest + 1) * RING_GAP);
+    /* Rings by how far the leaves below are: nodes above leaves stand far out, where there is room for them. */
+    const visible = new Set(order), height = new Array(children.length).fill(0);
+    for (const v of order.slice().reverse()) {
+      if (children[v].length) height[v] = 1;
+      for (const c of children[v]) if (visible.has(c)) height[v] = Math.max(height[v], height[c] + 1);
+    }
+    const rings = Math.max(height[root], 1);
+    const outer = Math.max((nSlots * RING_ROW) / (2 * Math.PI), rings * RING_GAP);
     for (const v of order) {
       const angle = (2 * Math.PI * (slot[v] + 0.5)) / Math.max(nSlots, 1) - Math.PI / 2;
-      const radius = v === root ? 0 : children[v].length ? (outer * depth[v]) / (deepest + 1) : outer;
+      const radius = v === root ? 0 : outer * (1 - height[v] / rings);
       found.set(v, { x: radius * Math.cos(angle), y: radius * Math.sin(angle), angle, radius });
     }
     return found;

@@ -19,6 +19,8 @@
   LT.s = (tag, attributes, ...children) => fill(document.createElementNS(SVG, tag), attributes, children);
   LT.$ = (selector) => document.querySelector(selector);
 
+  LT.later = (action) => ("requestIdleCallback" in globalThis ? requestIdleCallback(action, { timeout: 500 }) : setTimeout(action));
+
   LT.say = (text) => { LT.$("#said").textContent = text; };
 
   const grouped = new Intl.NumberFormat("en", { maximumFractionDigits: 3 });

@@ -7,44 +7,51 @@
     constructor(data) {
       this.model = new LT.PageModel(data);
       this.view = new LT.TreeView($("#tree"), this.model, { node: (v) => this.showNode(v), edge: (v) => this.showEdge(this.view.parent[v], v) });
-      this.view.drawBars(this.model.prior);
       this.model.changed.push(() => this.moved());
       this.makeTabs();
       this.makeBar();
       document.addEventListener("keydown", (event) => this.key(event));
+      LT.later(() => {
+        this.view.decorate();
+        this.view.drawBars(this.model.beliefs);
+        this.ready = true;
+      });
     }
 
     /* ---- tabs ---- */
 
     makeTabs() {
       const { model } = this;
-      this.tabs = [["overview", "Model", LT.overview(this)], ["node", "Selected", [h("p", { class: "muted" }, "Click a node or an edge of the tree.")]],
-        ["what", "What if", LT.whatIf(this)]];
-      if (model.data) {
-        const { content, open } = LT.dataPanel(this);
-        this.tabs.push(["rows", "Rows", content, open]);
-      }
-      if (model.trace.length) {
-        const { content, open, close } = LT.replayPanel(this);
-        this.tabs.push(["growth", "Growth", content, () => { this.showGrowth(true); open(); }, () => { close(); this.showGrowth(false); }]);
-      }
+      /* A panel is made when it is first opened: {content, open, close}. */
+      const still = (content) => ({ content });
+      this.tabs = [["overview", "Model", () => still(LT.overview(this))], ["node", "Selected", () => still([h("p", { class: "muted" }, "Click a node or an edge of the tree.")])],
+        ["what", "What if", () => still(LT.whatIf(this))]];
+      if (model.data) this.tabs.push(["rows", "Rows", () => LT.dataPanel(this)]);
+      if (model.trace.length) this.tabs.push(["growth", "Growth", () => LT.replayPanel(this)]);
+      this.panels = {};
       const list = $("#tabs"), place = $("#panels");
-      this.tabs.forEach(([id, text, content], i) => {
+      this.tabs.forEach(([id, text], i) => {
         list.append(h("button", { type: "button", role: "tab", id: `tab-${id}`, "aria-controls": `panel-${id}`, "aria-selected": "false", tabindex: "-1",
           onclick: () => this.open(id), onkeydown: (event) => this.tabKey(event, i) }, text));
-        place.append(h("div", { role: "tabpanel", id: `panel-${id}`, "aria-labelledby": `tab-${id}`, hidden: true, tabindex: "0" }, content));
+        place.append(h("div", { role: "tabpanel", id: `panel-${id}`, "aria-labelledby": `tab-${id}`, hidden: true, tabindex: "0" }));
       });
       this.open("overview");
     }
 
     open(id) {
       if (this.opened === id) return;
-      const last = this.tabs.find((tab) => tab[0] === this.opened), next = this.tabs.find((tab) => tab[0] === id);
-      if (last) this.mark(last[0], false);
-      if (last && last[4]) last[4]();
+      if (this.opened) {
+        this.mark(this.opened, false);
+        this.panels[this.opened].close?.();
+      }
+      if (!this.panels[id]) {
+        this.panels[id] = this.tabs.find((tab) => tab[0] === id)[2]();
+        $(`#panel-${id}`).append(...this.panels[id].content.flat(Infinity).filter(Boolean));
+      }
       this.opened = id;
       this.mark(id, true);
-      if (next[3]) next[3]();
+      this.showGrowth(id === "growth");
+      this.panels[id].open?.();
     }
 
     mark(id, on) {
@@ -71,7 +78,7 @@
 
     showNode(v, reveal = false, stay = false) {
       this.selected = { node: v };
-      this.view.svg.querySelectorAll(".e.selected").forEach((path) => path.classList.remove("selected"));
+      this.view.svg.querySelectorAll("path.selected").forEach((path) => path.classList.remove("selected"));
       if (reveal) this.view.reveal(v, true);
       this.view.select(v);
       this.fillSelected(LT.nodePanel(this, v), stay);
@@ -87,15 +94,15 @@
 
     fillSelected(content, stay = false) {
       const panel = $("#panel-node"), scrolled = panel.parentNode.scrollTop, focused = stay ? document.activeElement?.closest("tr")?.rowIndex : null;
-      panel.replaceChildren(...content.flat(Infinity).filter(Boolean));
       this.open("node");
+      panel.replaceChildren(...content.flat(Infinity).filter(Boolean));
       panel.parentNode.scrollTop = stay ? scrolled : 0;
       if (stay && focused) panel.querySelectorAll("table.states")[0]?.rows[focused]?.querySelector("button")?.focus();
     }
 
     moved() {
       const { model, view } = this;
-      view.drawBars(model.beliefs);
+      if (this.ready) view.drawBars(model.beliefs);
       view.setGiven(model.evidence);
       if (this.selected?.node !== undefined && this.opened !== "node") {
         $("#panel-node").replaceChildren(...LT.nodePanel(this, this.selected.node).flat(Infinity).filter(Boolean));

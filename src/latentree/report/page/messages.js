@@ -11,6 +11,13 @@
     return most + Math.log(sum);
   }
 
+  /* What evidence says of a state: nothing, all or nothing, or by likelihoods. */
+  function logLikelihood(given, state) {
+    if (given === undefined) return 0;
+    if (typeof given === "number") return given === state ? 0 : -Infinity;
+    return Math.log(given[state]);
+  }
+
   /* parent[v] is -1 for node 0 and below v for all others; card[v] is the number of states; theta holds P(v | parent),
      a row for each state of the parent, node after node. */
   class Messages {
@@ -32,6 +39,8 @@
       this.fromBelow = card.map((k) => new Float64Array(k));
       this.fromAbove = card.map((k) => new Float64Array(k));
       this.toParent = card.map((k, v) => new Float64Array(v > 0 ? card[parent[v]] : 0));
+      this.after = this.toParent.map((message) => new Float64Array(message.length)); /* later siblings together */
+      this.before = new Float64Array(Math.max(...card));
     }
 
     /* P(v = b | parent = a). */
@@ -58,9 +67,10 @@
       let scale = 0;
       for (let v = this.n - 1; v >= 0; v--) {
         const own = this.fromBelow[v];
-        this.observe(v, evidence.get(v), own);
-        for (const c of this.children[v]) {
-          const message = this.toParent[c];
+        const given = evidence.get(v), children = this.children[v];
+        for (let a = 0; a < own.length; a++) own[a] = logLikelihood(given, a);
+        for (let i = 0; i < children.length; i++) {
+          const message = this.toParent[children[i]];
           for (let a = 0; a < own.length; a++) own[a] += message[a];
         }
         if (v === 0) break;
@@ -78,42 +88,33 @@
       return scale;
     }
 
-    observe(v, given, out) {
-      if (given === undefined || given === null) out.fill(0);
-      else if (typeof given === "number") {
-        out.fill(-Infinity);
-        out[given] = 0;
-      } else for (let a = 0; a < out.length; a++) out[a] = Math.log(given[a]);
-    }
-
     /* Downwards: what all the rest says. Sums before and after a child, not a total minus its part: minus infinity
        cannot be taken back. */
     spread(evidence) {
       for (let a = 0; a < this.card[0]; a++) this.fromAbove[0][a] = this.logs[a];
       for (let v = 0; v < this.n; v++) {
-        const children = this.children[v], k = this.card[v];
-        if (!children.length) continue;
-        const after = children.map(() => new Float64Array(k));
-        for (let i = children.length - 2; i >= 0; i--) {
-          const message = this.toParent[children[i + 1]];
-          for (let a = 0; a < k; a++) after[i][a] = after[i + 1][a] + message[a];
+        const children = this.children[v], k = this.card[v], n = children.length, before = this.before;
+        if (n === 0) continue;
+        this.after[children[n - 1]].fill(0);
+        for (let i = n - 2; i >= 0; i--) {
+          const later = this.after[children[i + 1]], message = this.toParent[children[i + 1]], out = this.after[children[i]];
+          for (let a = 0; a < k; a++) out[a] = later[a] + message[a];
         }
-        const before = new Float64Array(k);
-        this.observe(v, evidence.get(v), before);
-        for (let a = 0; a < k; a++) before[a] += this.fromAbove[v][a];
-        children.forEach((c, i) => {
-          this.down(c, before, after[i]);
-          const message = this.toParent[c];
+        const given = evidence.get(v), above = this.fromAbove[v];
+        for (let a = 0; a < k; a++) before[a] = above[a] + logLikelihood(given, a);
+        for (let i = 0; i < n; i++) {
+          const message = this.toParent[children[i]];
+          this.down(children[i], k);
           for (let a = 0; a < k; a++) before[a] += message[a];
-        });
+        }
       }
     }
 
-    down(c, before, after) {
-      const out = this.fromAbove[c], k = this.card[c], rows = before.length, sum = this.scratch;
+    down(c, rows) {
+      const out = this.fromAbove[c], k = this.card[c], sum = this.scratch, { before, logs } = this, after = this.after[c], offset = this.offset[c];
       let most = -Infinity;
       for (let b = 0; b < k; b++) {
-        for (let a = 0; a < rows; a++) sum[a] = before[a] + after[a] + this.logs[this.offset[c] + a * k + b];
+        for (let a = 0; a < rows; a++) sum[a] = before[a] + after[a] + logs[offset + a * k + b];
         out[b] = logSum(sum, rows);
         if (out[b] > most) most = out[b];
       }

@@ -76,11 +76,11 @@
       const inner = children[v].length > 0, width = inner ? widths[v] : 12 + LT.textWidth(label(v));
       left = Math.min(left, at.x - width); right = Math.max(right, at.x + width + 12);
       top = Math.min(top, at.y - width * (at.angle === null ? 0 : 1) - 16); bottom = Math.max(bottom, at.y + width * (at.angle === null ? 0 : 1) + 16);
-      if (v !== root) edges.append(s("path", { class: "e", "stroke-width": 1.4, d: LT.edgePath(places.get(parent[v]), at, widths[parent[v]]) }));
+      if (v !== root) edges.append(s("path", { "stroke-width": 1.4, d: LT.edgePath(places.get(parent[v]), at, widths[parent[v]]) }));
       const latent = known.has(names[v]) ? known.get(names[v]) : inner;
       const kind = `n ${latent ? "z" : "x"}${inner ? " inner" : ""} ${kinds.get(names[v]) ?? ""}`;
-      const start = at.angle === null ? 0 : -width / 2, flip = !inner && at.angle !== null && Math.cos(at.angle) < 0;
-      const turn = inner || at.angle === null ? "" : ` rotate(${LT.round((at.angle * 180) / Math.PI + (flip ? 180 : 0))})`;
+      const start = at.angle === null ? 0 : -width / 2, flip = at.angle !== null && at.radius > 0 && Math.cos(at.angle) < 0;
+      const turn = at.angle === null || at.radius === 0 ? "" : ` rotate(${LT.round((at.angle * 180) / Math.PI + (flip ? 180 : 0))})`;
       const g = s("g", { class: kind, transform: `translate(${LT.round(at.x)} ${LT.round(at.y)})${turn}` });
       if (inner) g.append(s("g", {}, s("rect", { x: LT.round(start), y: -11, width: LT.round(width), height: 22, rx: 11 }), s("text", { x: LT.round(start + width / 2), y: 4 }, label(v))));
       else g.append(s("text", { x: flip ? -6 : 6, y: 4, "text-anchor": flip ? "end" : "start" }, label(v)));

@@ -17,38 +17,53 @@
       this.edges = [];
       this.bars = [];
       this.focused = this.root;
-      for (const g of svg.querySelectorAll(".n")) this.nodes[+g.dataset.v] = g;
-      for (const path of svg.querySelectorAll(".e")) this.edges[+path.dataset.v] = path;
-      this.decorate();
+      this.arrange();
+      const { order } = this.arrangement; /* Python drew in this order */
+      svg.querySelectorAll(".nodes > g").forEach((g, i) => this.adopt(g, order[i]));
+      svg.querySelectorAll(".edges > path").forEach((path, i) => { this.edges[order[i + 1]] = path; });
+      this.strokes = this.edges.map((path) => +path.getAttribute("stroke-width"));
       this.listen();
-      this.layout();
       this.home();
     }
 
-    /* What the drawing alone does not need: names for screen readers, bars, and wider edges to click on. */
-    decorate() {
+    adopt(g, v) {
       const { model } = this;
-      this.svg.setAttribute("role", "tree");
-      this.svg.querySelectorAll(".edges, .nodes").forEach((g) => g.setAttribute("role", "presentation"));
+      this.nodes[v] = g;
+      g.dataset.v = v;
+      g.classList.add("n");
+      g.setAttribute("role", "treeitem");
+      g.setAttribute("tabindex", v === this.root ? "0" : "-1");
+      g.setAttribute("aria-level", this.arrangement.depth[v] + 1);
+      if (this.isInner(v)) g.setAttribute("aria-expanded", "true");
+      g.setAttribute("aria-label", `${model.name[v]}, ${model.latent[v] ? "latent" : "variable"}, ${model.card[v]} states`);
+    }
+
+    /* What can wait until the tree is seen: bars, and wider edges to click on. */
+    decorate() {
+      const { model, svg } = this;
+      svg.setAttribute("role", "tree");
+      svg.querySelectorAll(".edges, .nodes").forEach((g) => g.setAttribute("role", "presentation"));
       const hits = LT.s("g", { class: "hits", role: "presentation" });
       this.hits = [];
       this.edges.forEach((path, v) => {
-        const hit = (this.hits[v] = LT.s("path", { class: "hit", "data-v": v }));
-        hit.append(LT.s("title", {}, `${model.name[this.parent[v]]} – ${model.name[v]}: ${LT.nats(model.info[this.edgeOf(v)])} nats. Click for the table.`));
-        hits.append(hit);
+        hits.append((this.hits[v] = LT.s("path", { class: "hit", "data-v": v, d: path.getAttribute("d") })));
       });
-      this.svg.querySelector(".nodes").before(hits);
+      svg.querySelector(".nodes").before(hits);
       this.nodes.forEach((g, v) => {
-        g.setAttribute("role", "treeitem");
-        g.setAttribute("tabindex", v === this.root ? "0" : "-1");
-        const kind = model.latent[v] ? "latent" : "variable";
-        g.setAttribute("aria-label", `${model.name[v]}, ${kind}, ${model.card[v]} states`);
-        g.append(LT.s("title", {}, `${model.name[v]} (${model.card[v]} states)`));
         const k = model.card[v], group = LT.s("g", { class: "bars", "aria-hidden": "true" });
         this.bars[v] = Array.from({ length: k }, (_, i) =>
-          group.appendChild(LT.s("rect", { "fill-opacity": k > 1 ? 0.16 + (0.84 * i) / (k - 1) : 1 })));
-        (this.children[v].length ? g.firstChild : g).append(group);
+          group.appendChild(LT.s("rect", { "fill-opacity": k > 1 ? LT.round(10 * (0.22 + (0.78 * i) / (k - 1))) / 10 : 1 })));
+        (this.isInner(v) ? g.firstChild : g).append(group);
       });
+    }
+
+    /* A word on what the pointer is over, made when it is asked for. */
+    explain(target) {
+      if (!target || target.querySelector("title")) return;
+      const v = +target.dataset.v, { model } = this;
+      const text = target.classList.contains("n") ? `${model.name[v]} (${model.card[v]} states)`
+        : `${model.name[this.parent[v]]} – ${model.name[v]}: ${LT.nats(model.info[this.edgeOf(v)])} nats. Click for the table.`;
+      target.append(LT.s("title", {}, text));
     }
 
     edgeOf(v) {
@@ -68,23 +83,25 @@
 
     /* ---- places ---- */
 
-    layout() {
+    arrange() {
       this.arrangement = LT.arrange(this.root, this.children, this.folded);
-      this.nodes.forEach((g, v) => {
-        if (this.isInner(v)) this.widths[v] = LT.textWidth(this.label(v)) + 20;
-      });
+      this.children.forEach((own, v) => { if (own.length) this.widths[v] = LT.textWidth(this.label(v)) + 20; });
       this.places = LT.places(this.arrangement, this.children, this.widths, this.style);
+      this.measureRoom();
+    }
+
+    layout() {
+      this.arrange();
       this.nodes.forEach((g, v) => this.place(g, v));
       this.edges.forEach((path, v) => {
         const gone = !this.places.has(v);
         path.classList.toggle("gone", gone);
-        this.hits[v].classList.toggle("gone", gone);
+        this.hits?.[v].classList.toggle("gone", gone);
         if (gone) return;
         const d = LT.edgePath(this.places.get(this.parent[v]), this.places.get(v), this.widths[this.parent[v]]);
         path.setAttribute("d", d);
-        this.hits[v].setAttribute("d", d);
+        this.hits?.[v].setAttribute("d", d);
       });
-      this.measureRoom();
       this.drawBars(this.posteriors);
     }
 
@@ -92,7 +109,9 @@
       const at = this.places.get(v);
       g.classList.toggle("gone", !at);
       if (!at) return;
-      const r = LT.round, move = `translate(${r(at.x)} ${r(at.y)})`;
+      const r = LT.round, flip = at.angle !== null && at.radius > 0 && Math.cos(at.angle) < 0;
+      const turn = at.angle === null || at.radius === 0 ? "" : `rotate(${r((at.angle * 180) / Math.PI + (flip ? 180 : 0))})`;
+      g.setAttribute("transform", `translate(${r(at.x)} ${r(at.y)})${turn}`);
       g.setAttribute("aria-level", this.arrangement.depth[v] + 1);
       if (this.isInner(v)) {
         const width = this.widths[v], left = at.angle === null ? 0 : -width / 2;
@@ -100,15 +119,11 @@
         rect.setAttribute("x", r(left));
         rect.setAttribute("width", r(width));
         text.setAttribute("x", r(left + width / 2));
-        text.textContent = this.label(v);
-        g.setAttribute("transform", move);
+        if (text.textContent !== this.label(v)) text.textContent = this.label(v);
         g.setAttribute("aria-expanded", String(!this.folded.has(v)));
         g.classList.toggle("folded", this.folded.has(v));
         return;
       }
-      const flip = at.angle !== null && Math.cos(at.angle) < 0;
-      const turn = at.angle === null ? "" : `rotate(${r((at.angle * 180) / Math.PI + (flip ? 180 : 0))})`;
-      g.setAttribute("transform", move + turn);
       const text = g.querySelector("text");
       text.setAttribute("x", flip ? -TEXT_AT : TEXT_AT);
       text.setAttribute("text-anchor", flip ? "end" : "start");
@@ -118,12 +133,14 @@
     measureRoom() {
       const { slot, nSlots } = this.arrangement;
       this.room = [];
+      const radii = [...this.places.values()].map((at) => at.radius).filter((r) => r > 0);
+      this.ring = Math.min(...radii, Infinity); /* all rings are as far apart as the first is from the middle, or more */
       for (const [v, at] of this.places) {
         if (!this.isInner(v)) continue;
         const own = this.folded.has(v) ? [] : this.children[v];
         const extent = own.length ? slot[own[own.length - 1]] - slot[own[0]] + 1 : 1;
         const high = at.angle === null ? extent * 22 : v === this.root ? 400 : (extent / nSlots) * 2 * Math.PI * at.radius;
-        const wide = at.angle === null ? this.widths[v] + 40 : 110;
+        const wide = at.angle === null ? this.widths[v] + 40 : 0.75 * this.ring;
         this.room[v] = Math.max(1, Math.min((0.8 * high) / PILL, wide / this.widths[v]));
       }
     }
@@ -133,9 +150,9 @@
       this.posteriors = posteriors;
       this.bars.forEach((rects, v) => {
         const at = this.places.get(v);
-        if (!at) return;
+        if (!at || !rects) return;
         const inner = this.isInner(v);
-        const length = inner ? this.widths[v] - 18 : BAR, height = inner ? 3 : 9, top = inner ? PILL / 2 - 5 : -4.5;
+        const length = inner ? this.widths[v] - 18 : BAR, height = inner ? 2.6 : 9, top = inner ? PILL / 2 - 4 : -4.5;
         let x = inner ? (at.angle === null ? 9 : 9 - this.widths[v] / 2) : at.angle !== null && Math.cos(at.angle) < 0 ? -BAR : 0;
         rects.forEach((rect, i) => {
           const width = length * posteriors[v][i];
@@ -159,8 +176,12 @@
       for (const [v, at] of this.places) {
         const inner = this.isInner(v), reach = inner ? this.widths[v] : TEXT_AT + LT.textWidth(this.label(v));
         if (at.angle === null) { take(at.x, at.y - 14); take(at.x + reach, at.y + 14); }
-        else if (inner) { take(at.x - reach / 2, at.y - 14); take(at.x + reach / 2, at.y + 14); }
-        else { take(at.x, at.y); take((at.radius + reach) * Math.cos(at.angle), (at.radius + reach) * Math.sin(at.angle)); }
+        else if (at.radius === 0) { take(at.x - reach / 2, at.y - 14); take(at.x + reach / 2, at.y + 14); }
+        else {
+          const out = at.radius + (inner ? reach / 2 : reach);
+          take(at.x, at.y);
+          take(out * Math.cos(at.angle), out * Math.sin(at.angle));
+        }
       }
       return { x: left - 16, y: top - 16, width: right - left + 32, height: bottom - top + 32 };
     }
@@ -173,13 +194,21 @@
       this.box = box;
       this.zoom = this.size().width / box.width;
       this.svg.setAttribute("viewBox", [box.x, box.y, box.width, box.height].map((n) => Math.round(n * 100) / 100).join(" "));
-      this.svg.classList.toggle("far", this.zoom < FAR);
+      this.setFar(this.zoom < FAR);
       const wanted = Math.max(1, 0.92 / this.zoom);
       this.nodes.forEach((g, v) => {
         if (!this.isInner(v) || !this.places.has(v)) return;
         const scale = Math.min(wanted, this.room[v]);
         g.firstChild.setAttribute("transform", scale > 1 ? `scale(${LT.round(scale)})` : "");
       });
+    }
+
+    /* From afar, edges are drawn thicker than they are. */
+    setFar(far) {
+      if (this.far === far) return;
+      this.far = far;
+      this.svg.classList.toggle("far", far);
+      this.edges.forEach((path, v) => path.setAttribute("stroke-width", LT.round(this.strokes[v] * (far ? 2.6 : 1))));
     }
 
     /* All of it if it can be read, otherwise as much as can be, around the middle. A radial tree is shown whole. */
@@ -334,6 +363,7 @@
         if (target) this.toggle(+target.dataset.v);
         else this.zoomBy(1.6, { x: event.offsetX, y: event.offsetY });
       });
+      svg.addEventListener("pointerover", (event) => this.explain(event.target.closest("[data-v]")));
       svg.addEventListener("keydown", (event) => this.key(event));
       svg.addEventListener("focusin", (event) => {
         const node = event.target.closest(".n");
