@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 from .compare import Comparison, compare_classes
+from .document import write_report
+from .explorer import explore
+from .html import Page
 from .latent_class import class_label, describe_classes, profiles, state_labels
 from .statistics import statistics
 from .text import Shown, render, to_text
@@ -12,16 +15,19 @@ from .warn import Finding, findings
 __all__ = [
     "Comparison",
     "Finding",
+    "Page",
     "Shown",
     "class_label",
     "compare_classes",
     "describe",
     "describe_classes",
     "describe_tree",
+    "explore",
     "findings",
     "profiles",
     "render",
     "state_labels",
     "statistics",
     "to_text",
+    "write_report",
 ]

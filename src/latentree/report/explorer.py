@@ -229,12 +229,12 @@ def _body(name: str, report: Mapping[str, Any], tree: str) -> str:
 <div class="group" role="group" aria-label="Save the drawing"><button type="button" id="save-svg" aria-label="Save the drawing as SVG">SVG</button><button type="button" id="save-png" aria-label="Save the drawing as PNG">PNG</button></div>
 <button type="button" id="theme" aria-label="Light or dark colours" title="Light or dark">◐</button>
 </header>
-<main>{tree}<svg xmlns="http://www.w3.org/2000/svg" id="growth" class="tree gone" role="img" aria-label="The tree at one step of the search"></svg><div class="legend"><span class="key"></span>latent (states) &nbsp; edges as thick as their mutual information, at most {report_most(report)} nats</div></main>
+<main>{tree}<svg xmlns="http://www.w3.org/2000/svg" id="growth" class="tree gone" role="img" aria-label="The tree at one step of the search"></svg><div class="legend"><span class="key-tree"><span class="key"></span>latent (states) &nbsp; edges as thick as their mutual information, at most {_strongest(report)} nats</span><span class="key-growth"><span class="key fresh"></span>new &nbsp; <span class="key resized"></span>other number of states &nbsp; <b>moved</b></span></div></main>
 <aside aria-label="Details"><div id="tabs" role="tablist" aria-label="Details"></div><div id="panels"></div></aside>
 <div id="said" class="hidden" role="status" aria-live="polite"></div>
 <noscript><p class="warning">The tree is drawn above; its panels need scripts, which this browser does not run.</p></noscript>"""
 
 
-def report_most(report: Mapping[str, Any]) -> str:
+def _strongest(report: Mapping[str, Any]) -> str:
     """Mutual information of the strongest edge."""
     return f"{max((edge['information'] for edge in report['edges']), default=0.0):.3g}"

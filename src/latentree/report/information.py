@@ -75,6 +75,8 @@ class Curve:
         Manifest variables, those that tell most first.
     alone, together : tuple of float
         What each tells by itself, and what it tells together with all before it.
+    profiles : tuple of array [states of the latent, states of the leaf]
+        P(leaf | latent).
     """
 
     node: int
@@ -82,6 +84,7 @@ class Curve:
     leaves: tuple[int, ...]
     alone: tuple[float, ...]
     together: tuple[float, ...]
+    profiles: tuple[FloatArray, ...]
 
 
 class InformationCurves:
@@ -141,7 +144,7 @@ class InformationCurves:
         """Return the curve of one latent variable."""
         whole = float(entropy_of(self._near.marginals[node]))
         found = list(islice(self._near.most_telling(node), self.most))
-        leaves = [v for v, _ in found]
+        leaves = [v for v, _, _ in found]
         n_exact = self._enumerable(leaves)
         together = [whole - left for left in self._left_exactly(node, leaves[:n_exact])]
         if n_exact < len(leaves):
@@ -150,7 +153,8 @@ class InformationCurves:
         total = max(whole - self._left[node], *together[:n_exact], 0.0)
         # What is drawn is uncertain; that more variables never tell less is not.
         rising = np.minimum(np.maximum.accumulate(np.maximum(together, 0.0)), total)
-        return Curve(node, total, tuple(leaves), tuple(alone for _, alone in found), tuple(rising.tolist()))
+        alone, profiles = tuple(told for _, told, _ in found), tuple(p for _, _, p in found)
+        return Curve(node, total, tuple(leaves), alone, tuple(rising.tolist()), profiles)
 
     def _enumerable(self, leaves: Sequence[int]) -> int:
         """How many of the leaves have few enough patterns."""
@@ -220,8 +224,8 @@ class _Neighbours:
         shared = sum(1 for a, b in zip(down, up, strict=False) if a == b)
         return [*up[shared - 1 : -1][::-1], *down[shared:]]
 
-    def most_telling(self, node: int) -> Iterator[tuple[int, float]]:
-        """Manifest nodes and their mutual information with a node, falling.
+    def most_telling(self, node: int) -> Iterator[tuple[int, float, FloatArray]]:
+        """Manifest nodes, their mutual information with a node, falling, and P(manifest | node).
 
         Nothing beyond a node can tell more than the node itself (data-processing inequality). So the best open end is
         always looked at next, and what comes out comes out in order: only a part of the tree is ever visited.
@@ -232,7 +236,7 @@ class _Neighbours:
         while open_ends:
             least, v, before, given = heapq.heappop(open_ends)
             if v != node and tree.variable[v] >= 0:
-                yield v, -least
+                yield v, -least, given
             for u in tree.neighbours(v):
                 if u != before:
                     further = given @ self.across(v, u)

@@ -108,16 +108,20 @@ def _label(name: str, cardinality: int, inner: bool) -> str:
     return f"{shortened(visible(name))} ({cardinality})" if inner else shortened(visible(name))
 
 
-def tree_svg(drawing: Drawing, *, title: str = "The tree", ident: str = "tree") -> str:
-    """Draw a tree: edges as thick as the mutual information of their ends, latent nodes as boxes with cardinalities."""
+def tree_svg(drawing: Drawing, *, title: str = "The tree", still: bool = False) -> str:
+    """Draw a tree: edges as thick as the mutual information of their ends, latent nodes as boxes with cardinalities.
+
+    A drawing that stays as it is (``still``) has its own size; otherwise there is room for a bar before each leaf's name.
+    """
     left, top, width, height = drawing.bounds()
     order = drawing.arrangement.order
     # Edges and nodes stand in the order of the arrangement, which is how scripts know them.
     edges = "".join(_edge(drawing, v) for v in order[1:])
-    nodes = "".join(_node(drawing, v) for v in order)
-    kind = "tree far" if width > FAR else "tree"
+    nodes = "".join(_node(drawing, v, 6.0 if still else TEXT_AT) for v in order)
+    kind = "tree far" if width > FAR and not still else "tree"
+    size = f' width="{_n(width)}"' if still else ""
     return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" id="{ident}" class="{kind}" role="group" aria-label="{shown(title)}" '
+        f'<svg xmlns="http://www.w3.org/2000/svg" id="tree" class="{kind}" role="group" aria-label="{shown(title)}"{size} '
         f'viewBox="{_n(left)} {_n(top)} {_n(width)} {_n(height)}"><g class="edges">{edges}</g>'
         f'<g class="nodes">{nodes}</g></svg>'
     )
@@ -143,7 +147,7 @@ def edge_path(start: Place, end: Place, width: float) -> str:
     return f"M{a} {b}C{c} {d} {e} {f} {g} {h}"
 
 
-def _node(drawing: Drawing, v: int) -> str:
+def _node(drawing: Drawing, v: int, text_at: float) -> str:
     place, label = drawing.places[v], shown(drawing.labels[v])
     kind = "z" if drawing.tree.variable[v] < 0 else "x"
     turn, flip = _turned(place)
@@ -156,7 +160,7 @@ def _node(drawing: Drawing, v: int) -> str:
             f'y="{_n(-PILL / 2)}" width="{_n(width)}" height="{_n(PILL)}" rx="11"/>'
             f'<text x="{_n(left + width / 2)}" y="3">{label}</text></g></g>'
         )
-    at = -TEXT_AT if flip else TEXT_AT
+    at = -text_at if flip else text_at
     anchor = ' text-anchor="end"' if flip else ""
     return f'<g class="{kind}" transform="{move}"><text x="{_n(at)}" y="4"{anchor}>{label}</text></g>'
 

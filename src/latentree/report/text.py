@@ -89,6 +89,10 @@ def render(
     """Make what ``rich`` prints: the same as :func:`to_text`, the main things in bold."""
     if report["kind"] == "latent class":
         return Group(*_spaced(_latent_class(report, width, max_variables, max_states)))
+    if report["kind"] == "latent tree":
+        from .outline import tree_parts  # which is made of the same pieces
+
+        return Group(*_spaced(tree_parts(report, width, everything=max_variables is None)))
     return Group(*_spaced(_comparison(report, width)))
 
 

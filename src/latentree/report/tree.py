@@ -99,7 +99,8 @@ def describe_tree(
             For each: ``node`` (position), ``name``, ``sizes`` of its states, ``counts`` (expected cases, with data),
             ``relative_entropy`` (with data; 1 when all rows are certain), ``entropy``, ``neighbours``, ``information``
             (what all manifest variables tell together), and ``leaves``: the manifest variables that tell most, each
-            with ``node``, ``information`` alone and ``cumulative``, together with those before it.
+            with ``node``, ``information`` alone, ``cumulative``, together with those before it, and ``profile``,
+            P(its states | state of the latent).
         ``curves``
             Whether cumulative information is ``exact``, and how many ``rows`` it was found from.
         ``fit``
@@ -249,8 +250,10 @@ def _latent(
         "neighbours": [int(u) for u in model.tree.neighbours(z)],
         "information": curve.total,
         "leaves": [
-            {"node": v, "information": alone, "cumulative": together}
-            for v, alone, together in zip(curve.leaves, curve.alone, curve.together, strict=True)
+            {"node": v, "information": alone, "cumulative": together, "profile": profile.tolist()}
+            for v, alone, together, profile in zip(
+                curve.leaves, curve.alone, curve.together, curve.profiles, strict=True
+            )
         ],
     }
 

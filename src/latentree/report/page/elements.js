@@ -55,7 +55,7 @@
     const table = LT.h(
       "table", { class: heat ? "heat" : null },
       LT.h("caption", {}, LT.h("span", {}, caption), LT.csvButton(name || caption, () => [head, ...rows])),
-      LT.h("thead", {}, LT.h("tr", {}, head.map((text) => LT.h("th", { scope: "col" }, text)))),
+      LT.h("thead", {}, LT.h("tr", {}, head.map((text, i) => LT.h("th", { scope: "col", class: i > 0 && rows.length && typeof rows[0][i] === "number" ? "number" : null }, text)))),
       body
     );
     return LT.h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": caption }, table);

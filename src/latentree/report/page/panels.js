@@ -52,8 +52,8 @@
     return [
       h("h2", { tabindex: "-1" }, model.name[v]),
       h("p", { class: "muted" }, `${kind}, ${model.card[v]} states`,
-        own && own.sure !== null ? `, certainty of the rows ${LT.probability(own.sure)}` : "",
-        inner && h("button", { type: "button", class: "quiet", onclick: () => { page.view.toggle(v); page.showNode(v); } }, folded ? "Unfold branch" : "Fold branch")),
+        own && own.sure !== null ? `, certainty of the rows ${LT.probability(own.sure)}` : ""),
+      h("p", {}, inner && h("button", { type: "button", class: "quiet", onclick: () => { page.view.toggle(v); page.showNode(v); } }, folded ? "Unfold branch" : "Fold branch")),
       states(page, v),
       own && own.leaves.length ? curve(page, v, own) : null,
       own && own.leaves.length ? profiles(page, v, own) : null,

@@ -54,7 +54,7 @@
     slider.addEventListener("input", () => { stop(); go(+slider.value); });
     const csv = () => [["step", "operation", "score", "log_likelihood", "dimension", "candidates", "seconds"],
       ...steps.map((t, i) => [i, t.operation, t.score, t.log_likelihood, t.dimension, t.candidates, t.seconds])];
-    const content = [h("h2", {}, "How the tree grew"), h("div", { class: "line" },
+    const content = [h("h2", {}, "How the tree grew"), h("div", { class: "line centred" },
       h("button", { type: "button", "aria-label": "Step back", onclick: () => { stop(); go(Math.max(at - 1, 0)); } }, "◂"), play,
       h("button", { type: "button", "aria-label": "Step on", onclick: () => { stop(); go(Math.min(at + 1, steps.length - 1)); } }, "▸"), slider),
       told, h("section", {}, h("h3", {}, "Score", LT.csvButton("search trace", csv)), chart.svg), h("section", {}, h("h3", {}, "Steps"), list)];
@@ -88,7 +88,9 @@
     }
     svg.replaceChildren(edges, nodes);
     if (style === "rows") left = -16;
-    svg.setAttribute("viewBox", [left, top, Math.max(right - left, 200), Math.max(bottom - top, 100)].map(LT.round).join(" "));
+    /* Small trees are not blown up. */
+    const main = svg.parentNode, width = Math.max(right - left, main.clientWidth / 1.3), height = Math.max(bottom - top, main.clientHeight / 1.3);
+    svg.setAttribute("viewBox", [(left + right - width) / 2, (top + bottom - height) / 2, width, height].map(LT.round).join(" "));
   }
 
   function scores(steps) {
