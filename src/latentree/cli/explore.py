@@ -80,9 +80,7 @@ def command(
     path = out or f"{_stem(model)}.html"
     check_outputs({"--out": path}, inputs=(model, data, trace))
     table, _ = shown_table(loaded, data, **reading)
-    page = explore(
-        loaded, table, trace=load_trace(trace), title=title or _stem(model), style=style, max_rows=max_rows
-    )
+    page = explore(loaded, table, trace=load_trace(trace), title=title or _stem(model), style=style, max_rows=max_rows)
     page.save(path)
     note(f"Page written to '{path}' ({len(page.html) / 1e6:.1f} MB).")
     if opening and not _open(path):

@@ -9,9 +9,10 @@ from typing import Any
 from ..estimation import Fit
 from ..model import Model
 from ..table import Table
+from .charts import bars_svg, curve_svg, line_svg
 from .explorer import _facts, _title, _told
 from .html import Page, page
-from .svg import Drawing, bars_svg, curve_svg, line_svg, shown, tree_svg
+from .svg import Drawing, shown, tree_svg
 from .tree import describe_tree
 
 __all__ = ["write_report"]
@@ -82,8 +83,8 @@ def _parts(name: str, report: Report, warnings: Sequence[str], notes: Sequence[s
     yield from (f"<p>{shown(text)}</p>" for text in notes)
     if report["n_nodes"] > 1:
         yield "<h2>The tree</h2>"
-        yield "<p>Latent variables are boxes with their numbers of states; edges are as thick as the mutual information "
-        yield "of their ends.</p>"
+        yield "<p>Latent variables are boxes with their numbers of states; edges are as thick as the mutual"
+        yield "information of their ends.</p>"
         yield tree_svg(Drawing(report), title=f"The tree of {name}", still=True)
     if report["latents"]:
         yield "<h2>Latent variables</h2>"
@@ -126,9 +127,10 @@ def _latent(report: Report, z: Report) -> str:
     bars = bars_svg(node["labels"], z["sizes"], notes, title=f"Sizes of the states of {z['name']}")
     return (
         f'<section><h3 id="z{z["node"]}">{shown(z["name"])}</h3><p class="muted">{len(z["sizes"])} states{sure}</p>'
-        f'<div class="columns"><div><p class="muted small">Sizes of its states</p>'
+        '<div class="columns"><div><p class="muted small">Sizes of its states</p>'
         f"{bars}</div>"
-        f'<div><p class="muted small">What each variable tells (bar), and all up to it (line, per cent of what all tell)</p>'
+        '<div><p class="muted small">What each variable tells (bar), and all up to it (line, per cent of what all '
+        "tell)</p>"
         f"{curve if names else ''}</div></div>{_profiles(report, node, z)}</section>"
     )
 
@@ -160,7 +162,13 @@ def _statistics(found: Report) -> Iterator[str]:
     if absolute["g2"] is None:
         yield f"<p>G² and X² are not defined: {shown(absolute['reason'])}</p>"
     else:
-        names = ("G²", "g2"), ("X²", "x2"), ("degrees of freedom", "degrees_of_freedom"), ("p of G²", "p_g2"), ("p of X²", "p_x2")
+        names = (
+            ("G²", "g2"),
+            ("X²", "x2"),
+            ("degrees of freedom", "degrees_of_freedom"),
+            ("p of G²", "p_g2"),
+            ("p of X²", "p_x2"),
+        )
         pairs = [(name, absolute[key]) for name, key in names if absolute.get(key) is not None]
         yield _pairs(pairs)
         if absolute.get("note"):
@@ -172,8 +180,8 @@ def _statistics(found: Report) -> Iterator[str]:
     residuals = found["residuals"]
     if "residuals" in residuals:
         yield "<h3>Largest bivariate residuals</h3>"
-        yield '<p class="muted">X² of a pair of variables by its degrees of freedom; well above 4, the latent variables '
-        yield "leave something of the pair unexplained.</p>"
+        yield '<p class="muted">X² of a pair of variables by its degrees of freedom; well above 4, the latent '
+        yield "variables leave something of the pair unexplained.</p>"
         yield _largest(residuals)
 
 
@@ -198,13 +206,12 @@ def _trace(steps: Sequence[Report]) -> Iterator[str]:
     yield "<h2>How the tree grew</h2>"
     scores = [step["score"] for step in steps]
     yield line_svg(range(len(steps)), scores, title="Score by step", x_label="step", y_label="score")
-    heads = "".join(f'<th scope="col">{name}</th>' for name in ("step", "operation", "score", "log-likelihood", "dimension"))
+    heads = "".join(
+        f'<th scope="col">{name}</th>' for name in ("step", "operation", "score", "log-likelihood", "dimension")
+    )
     rows = "".join(
         f'<tr><th scope="row">{i}</th><td>{shown(step["operation"])}</td>'
-        + "".join(
-            f'<td class="number">{_number(step[key])}</td>'
-            for key in ("score", "log_likelihood", "dimension")
-        )
+        + "".join(f'<td class="number">{_number(step[key])}</td>' for key in ("score", "log_likelihood", "dimension"))
         + "</tr>"
         for i, step in enumerate(steps)
     )

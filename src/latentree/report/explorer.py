@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import os
 from collections.abc import Mapping, Sequence
+from string import Template
 from typing import Any
 
 import numpy as np
@@ -13,9 +14,9 @@ from numpy.typing import NDArray
 from ..estimation import Fit
 from ..model import Model
 from ..table import Table
-from .html import Page, page
+from .html import Page, page, source
 from .svg import Drawing, shown, tree_svg, visible
-from .tree import describe_tree
+from .tree import describe_tree, is_star
 from .warn import findings
 
 __all__ = ["explore"]
@@ -161,7 +162,7 @@ def _facts(report: Mapping[str, Any]) -> list[tuple[str, str]]:
             found.append(("Missing cells", f"{100 * report['missing']:.2g} %"))
         for name, key in (("Log-likelihood", "log_likelihood"), ("AIC", "aic"), ("BIC", "bic")):
             value = report[key]
-            found.append((name, "minus infinity" if value is None else f"{value:,.2f}"))
+            found.append((name, "not defined" if value is None else f"{value:,.2f}"))
         if report["impossible"]:
             found.append(("Impossible rows", f"{report['impossible']:,} distinct"))
     else:
@@ -175,8 +176,6 @@ def _facts(report: Mapping[str, Any]) -> list[tuple[str, str]]:
 
 
 def _told(thing: Model | Fit, table: Table | None, *, loud: bool) -> list[str]:
-    from .tree import is_star
-
     if not isinstance(thing, Fit) or table is not None or not is_star(thing.model):
         return []
     return [visible(f.text) for f in findings(thing) if f.loud is loud]
@@ -220,19 +219,10 @@ def _shown_trace(steps: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
 def _body(name: str, report: Mapping[str, Any], tree: str) -> str:
     score = "" if report["bic"] is None else f" · BIC {report['bic']:,.1f}"
     size = f"{report['n_variables']:,} variables · {report['n_latents']:,} latent{score}"
-    return f"""<a class="skip" href="#panels">Skip to the panels</a>
-<header>
-<h1>{shown(name)} <small>{shown(size)}</small></h1>
-<div class="group"><label class="hidden" for="search">Search a variable</label><input type="search" id="search" placeholder="Search a variable ( / )" autocomplete="off"><span id="matches" class="muted small" role="status"></span></div>
-<div class="group" role="group" aria-label="Drawing"><label class="hidden" for="style">Layout</label><select id="style"><option value="rows">Rows</option><option value="radial">Radial</option></select><button type="button" id="fold" title="Fold the outer branches">Fold</button><button type="button" id="unfold" title="Unfold all branches">Unfold</button></div>
-<div class="group" role="group" aria-label="Zoom"><button type="button" id="zoom-out" aria-label="Zoom out">−</button><button type="button" id="zoom-fit" title="Show all of it">Fit</button><button type="button" id="zoom-in" aria-label="Zoom in">+</button></div>
-<div class="group" role="group" aria-label="Save the drawing"><button type="button" id="save-svg" aria-label="Save the drawing as SVG">SVG</button><button type="button" id="save-png" aria-label="Save the drawing as PNG">PNG</button></div>
-<button type="button" id="theme" aria-label="Light or dark colours" title="Light or dark">◐</button>
-</header>
-<main>{tree}<svg xmlns="http://www.w3.org/2000/svg" id="growth" class="tree gone" role="img" aria-label="The tree at one step of the search"></svg><div class="legend"><span class="key-tree"><span class="key"></span>latent (states) &nbsp; edges as thick as their mutual information, at most {_strongest(report)} nats</span><span class="key-growth"><span class="key fresh"></span>new &nbsp; <span class="key resized"></span>other number of states &nbsp; <b>moved</b></span></div></main>
-<aside aria-label="Details"><div id="tabs" role="tablist" aria-label="Details"></div><div id="panels"></div></aside>
-<div id="said" class="hidden" role="status" aria-live="polite"></div>
-<noscript><p class="warning">The tree is drawn above; its panels need scripts, which this browser does not run.</p></noscript>"""
+    # One pass: what is put in is not looked at again, whatever a name holds.
+    return Template(source("explorer.html")).substitute(
+        title=shown(name), size=shown(size), tree=tree, strongest=_strongest(report)
+    )
 
 
 def _strongest(report: Mapping[str, Any]) -> str:

@@ -17,7 +17,7 @@ from typing import Any
 from ..files import write_atomically
 from .svg import shown
 
-__all__ = ["Page", "page"]
+__all__ = ["Page", "page", "source"]
 
 ICON = "data:,"
 """No icon: browsers would ask for one over the network."""
@@ -74,8 +74,8 @@ def page(
     body : str
         Markup in which all text is escaped already.
     styles, scripts : sequence of str
-        Files of ``latentree/report/page``. The page's content-security policy allows these, by their hashes, and nothing
-        else: no other script or style, whoever wrote it, and no request to anywhere.
+        Files of ``latentree/report/page``. The page's content-security policy allows these, by their hashes, and
+        nothing else: no other script or style, whoever wrote it, and no request to anywhere.
     data : plain values, optional
         What the scripts read, as JSON in ``#page-data``.
 
@@ -85,8 +85,8 @@ def page(
     >>> "<title>&lt;b&gt;</title>" in made.html
     True
     """
-    style = "".join(_source(name) for name in styles)
-    script = "".join(_source(name) for name in scripts)
+    style = "".join(source(name) for name in styles)
+    script = "".join(source(name) for name in scripts)
     policy = "; ".join(
         [
             "default-src 'none'",
@@ -108,7 +108,8 @@ def page(
     )
 
 
-def _source(name: str) -> str:
+def source(name: str) -> str:
+    """The text of a file of ``latentree/report/page``."""
     return resources.files(__package__).joinpath("page", name).read_text("utf-8")
 
 

@@ -123,10 +123,7 @@ class InformationCurves:
         manifest = [int(v) for v in model.tree.manifest]
         cards = [int(model.tree.cardinality[v]) for v in manifest]
         self.exact = prod(cards) <= MOST_PATTERNS
-        if self.exact:
-            codes = np.indices(cards).reshape(len(cards), -1).T if cards else np.zeros((1, 0), dtype=np.int64)
-        else:
-            codes = sample(model, MOST_PATTERNS, np.random.default_rng(0))
+        codes = _all_patterns(cards) if self.exact else sample(model, MOST_PATTERNS, np.random.default_rng(0))
         self.n_rows = len(codes)
         self._codes = {v: np.ascontiguousarray(codes[:, i]).astype(np.int32) for i, v in enumerate(manifest)}
         plan = Plan(model.tree, [Evidence(v, c) for v, c in self._codes.items()], np.ones(len(codes)))
@@ -165,12 +162,13 @@ class InformationCurves:
         """Entropy of the node that is left once each of the leaves is known too, over all their patterns."""
         if not leaves:
             return []
-        cards = [int(self.model.tree.cardinality[v]) for v in leaves]
-        patterns = np.indices(cards).reshape(len(cards), -1)
-        left, p = self._left_after(node, dict(zip(leaves, patterns, strict=True)))
+        patterns = _all_patterns([int(self.model.tree.cardinality[v]) for v in leaves])
+        left, p = self._left_after(node, dict(zip(leaves, patterns.T, strict=True)))
         return [float(p @ entropies) for entropies in left]
 
-    def _left_after(self, node: int, codes: Mapping[int, NDArray[np.integer[Any]]]) -> tuple[list[FloatArray], FloatArray]:
+    def _left_after(
+        self, node: int, codes: Mapping[int, NDArray[np.integer[Any]]]
+    ) -> tuple[list[FloatArray], FloatArray]:
         """Entropy of the node in each row once each of the leaves is known too, and P(row) of all leaves."""
         heard: dict[int, dict[int, FloatArray]] = {}  # what each node has heard, by whom
         left: list[FloatArray] = []
@@ -185,6 +183,12 @@ class InformationCurves:
             total = p.sum(axis=1, keepdims=True)
             left.append(entropy_of(np.divide(p, total, out=np.zeros_like(p), where=total > 0)))
         return left, total[:, 0]
+
+
+def _all_patterns(cards: Sequence[int]) -> NDArray[np.int16]:
+    """Every combination of states, a row each; one row without columns if there are none."""
+    patterns = np.indices(cards, dtype=np.int16).reshape(len(cards), prod(cards))
+    return np.ascontiguousarray(patterns.T)
 
 
 def _product(messages: dict[int, FloatArray]) -> FloatArray:

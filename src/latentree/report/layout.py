@@ -1,8 +1,8 @@
 """Where the nodes of a tree are drawn.
 
-Trees are unrooted; a drawing begins at the middle, so that branches are short. Nodes without visible children get one slot
-after the other, an inner node stands half way between its first and its last child. Slots and depths become places in
-two ways: in *rows*, from left to right, every leaf on a line of its own; or *radial*, leaves around a circle, which
+Trees are unrooted; a drawing begins at the middle, so that branches are short. Nodes without visible children get one
+slot after the other, an inner node stands half way between its first and its last child. Slots and depths become places
+in two ways: in *rows*, from left to right, every leaf on a line of its own; or *radial*, leaves around a circle, which
 shows a tree of a thousand leaves on one screen. ``page/arrange.js`` does the same when branches are folded.
 """
 
@@ -10,10 +10,8 @@ from __future__ import annotations
 
 import math
 import unicodedata
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-
-import numpy as np
 
 from ..tree import Tree
 
@@ -231,8 +229,7 @@ def text_width(text: str, size: float = 12.0) -> float:
     >>> round(text_width("abc"), 2)
     20.16
     """
-    wide: Callable[[str], bool] = lambda c: unicodedata.east_asian_width(c) in "WF"  # noqa: E731
-    return size * float(np.sum([1.0 if wide(c) else 0.56 for c in text]))
+    return size * sum(1.0 if unicodedata.east_asian_width(c) in "WF" else 0.56 for c in text)
 
 
 def shortened(text: str, most: int = LONGEST) -> str:

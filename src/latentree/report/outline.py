@@ -11,7 +11,18 @@ from rich.text import Text
 
 from .layout import arrange
 from .svg import Drawing
-from .text import _count, _decimals, _grid, _number, _plain, _shortened
+from .text import (
+    MOST_STATES,
+    MOST_VARIABLES,
+    _count,
+    _decimals,
+    _grid,
+    _number,
+    _plain,
+    _profiles,
+    _shortened,
+    _sizes,
+)
 
 __all__ = ["tree_parts"]
 
@@ -28,6 +39,9 @@ def tree_parts(report: Report, width: int, *, everything: bool = False) -> Itera
     """The parts of the report, from top to bottom."""
     yield Text(_title(report), style="bold")
     yield _facts(report)
+    if report["star"]:
+        yield from _star(report, width, everything)
+        return
     yield Text("Latent variables (numbers of states) and the variables below them", style="bold")
     yield _outline(report, width, everything)
     if report["latents"]:
@@ -43,8 +57,31 @@ def _title(report: Report) -> str:
     if report["n"] is not None:
         rows = f", {_number(report['n'])} rows ({report['n_patterns']:,} distinct)"
         rows += f", {100 * report['missing']:.2g} % of the cells missing" if report["missing"] else ""
+    if report["star"]:
+        classes = _count(report["nodes"][0]["cardinality"], "class", "classes")
+        return f"Latent class model: {classes}, {_count(report['n_variables'], 'variable')}{rows}"
     size = f"{_count(report['n_variables'], 'variable')}, {_count(report['n_latents'], 'latent variable')}"
     return f"Latent tree model: {size}{rows}"
+
+
+def _star(report: Report, width: int, everything: bool) -> Iterator[RenderableType]:
+    """A latent class model: sizes and profiles, as for a fit."""
+    root, *leaves = report["nodes"]
+    told = {edge["child"]: edge["information"] for edge in report["edges"]}
+    variables = [{**leaf, "information": told[i]} for i, leaf in enumerate(leaves, 1)]
+    counts = report["latents"][0]["counts"]
+    classes = [
+        {
+            "label": label,
+            "size": root["marginal"][i],
+            "count": None if counts is None else counts[i],
+            "profile": {leaf["name"]: dict(zip(leaf["labels"], leaf["table"][i], strict=True)) for leaf in leaves},
+        }
+        for i, label in enumerate(root["labels"])
+    ]
+    limits = (None, None) if everything else (MOST_VARIABLES, MOST_STATES)
+    yield _sizes(classes)
+    yield from _profiles({"classes": classes, "variables": variables}, width, *limits)
 
 
 def _facts(report: Report) -> RenderableType:
@@ -60,7 +97,9 @@ def _facts(report: Report) -> RenderableType:
         ):
             grid.add_row(label, Text(_decimals(report[key], 3), style="bold"))
         if report["impossible"]:
-            grid.add_row("Distinct rows that the model holds impossible", Text(f"{report['impossible']:,}", style="bold"))
+            grid.add_row(
+                "Distinct rows that the model holds impossible", Text(f"{report['impossible']:,}", style="bold")
+            )
     return grid
 
 
@@ -75,7 +114,9 @@ def _outline(report: Report, width: int, everything: bool) -> Text:
         leaves = [report["nodes"][c]["name"] for c in arrangement.children[v] if not arrangement.children[c]]
         lines.append(_with_leaves(start, [_plain(name).plain for name in leaves], None if everything else width))
     if len(lines) < len(inner):
-        lines.append(f"... and {_count(len(inner) - len(lines), 'latent variable')} more (max_variables=None shows all)")
+        lines.append(
+            f"... and {_count(len(inner) - len(lines), 'latent variable')} more (max_variables=None shows all)"
+        )
     return Text("\n".join(lines))
 
 

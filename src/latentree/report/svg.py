@@ -1,4 +1,4 @@
-"""Trees and small charts as SVG. All text is escaped; colours come from the page's style sheet."""
+"""Trees as SVG. All text is escaped; colours come from the page's style sheet."""
 
 from __future__ import annotations
 
@@ -7,10 +7,12 @@ from collections.abc import Mapping, Sequence
 from html import escape
 from typing import Any
 
+import numpy as np
+
 from ..tree import Tree
 from .layout import Arrangement, Place, arrange, places, shortened, style_for, text_width
 
-__all__ = ["Drawing", "bars_svg", "curve_svg", "line_svg", "shown", "tree_svg"]
+__all__ = ["Drawing", "shown", "tree_svg", "visible"]
 
 Report = Mapping[str, Any]
 
@@ -58,9 +60,9 @@ class Drawing:
         nodes = report["nodes"]
         manifest = iter(range(len(nodes)))
         self.tree = Tree(
-            [-1 if n["parent"] is None else n["parent"] for n in nodes],
-            [n["cardinality"] for n in nodes],
-            [-1 if n["latent"] else next(manifest) for n in nodes],
+            np.array([-1 if n["parent"] is None else n["parent"] for n in nodes]),
+            np.array([n["cardinality"] for n in nodes]),
+            np.array([-1 if n["latent"] else next(manifest) for n in nodes]),
             tuple(n["name"] for n in nodes),
         )
         self.information = [0.0] * len(nodes)
@@ -111,7 +113,7 @@ def _label(name: str, cardinality: int, inner: bool) -> str:
 def tree_svg(drawing: Drawing, *, title: str = "The tree", still: bool = False) -> str:
     """Draw a tree: edges as thick as the mutual information of their ends, latent nodes as boxes with cardinalities.
 
-    A drawing that stays as it is (``still``) has its own size; otherwise there is room for a bar before each leaf's name.
+    A drawing that stays as it is (``still``) has its own size; others have room for a bar before each leaf's name.
     """
     left, top, width, height = drawing.bounds()
     order = drawing.arrangement.order
@@ -119,10 +121,10 @@ def tree_svg(drawing: Drawing, *, title: str = "The tree", still: bool = False) 
     edges = "".join(_edge(drawing, v) for v in order[1:])
     nodes = "".join(_node(drawing, v, 6.0 if still else TEXT_AT) for v in order)
     kind = "tree far" if width > FAR and not still else "tree"
-    size = f' width="{_n(width)}"' if still else ""
+    size = f' width="{short(width)}"' if still else ""
     return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" id="tree" class="{kind}" role="group" aria-label="{shown(title)}"{size} '
-        f'viewBox="{_n(left)} {_n(top)} {_n(width)} {_n(height)}"><g class="edges">{edges}</g>'
+        f'<svg xmlns="http://www.w3.org/2000/svg" id="tree" class="{kind}" role="group"{size} '
+        f'aria-label="{shown(title)}" viewBox="{short(left)} {short(top)} {short(width)} {short(height)}"><g class="edges">{edges}</g>'
         f'<g class="nodes">{nodes}</g></svg>'
     )
 
@@ -136,14 +138,15 @@ def _edge(drawing: Drawing, v: int) -> str:
 def edge_path(start: Place, end: Place, width: float) -> str:
     """The curve from a node of some width to a child."""
     if start.angle is None or end.angle is None:
-        x, middle = start.x + width, (start.x + width + end.x) / 2
-        return f"M{_n(x)} {_n(start.y)}C{_n(middle)} {_n(start.y)} {_n(middle)} {_n(end.y)} {_n(end.x)} {_n(end.y)}"
-    half = (start.radius + end.radius) / 2
-    turn = start.angle if start.radius else end.angle
-    first = half * math.cos(turn), half * math.sin(turn)
-    second = half * math.cos(end.angle), half * math.sin(end.angle)
-    points = (start.x, start.y, *first, *second, end.x, end.y)
-    a, b, c, d, e, f, g, h = map(_n, points)
+        x = start.x + width
+        middle = (x + end.x) / 2
+        points = (x, start.y, middle, start.y, middle, end.y, end.x, end.y)
+    else:
+        half, turn = (start.radius + end.radius) / 2, start.angle if start.radius else end.angle
+        first = half * math.cos(turn), half * math.sin(turn)
+        second = half * math.cos(end.angle), half * math.sin(end.angle)
+        points = (start.x, start.y, *first, *second, end.x, end.y)
+    a, b, c, d, e, f, g, h = map(short, points)
     return f"M{a} {b}C{c} {d} {e} {f} {g} {h}"
 
 
@@ -151,18 +154,18 @@ def _node(drawing: Drawing, v: int, text_at: float) -> str:
     place, label = drawing.places[v], shown(drawing.labels[v])
     kind = "z" if drawing.tree.variable[v] < 0 else "x"
     turn, flip = _turned(place)
-    move = f"translate({_n(place.x)} {_n(place.y)}){turn}"
+    move = f"translate({short(place.x)} {short(place.y)}){turn}"
     if drawing.arrangement.children[v]:
         width = drawing.widths[v]
         left = 0.0 if place.angle is None else -width / 2
         return (
-            f'<g class="{kind} inner" transform="{move}"><g><rect x="{_n(left)}" '
-            f'y="{_n(-PILL / 2)}" width="{_n(width)}" height="{_n(PILL)}" rx="11"/>'
-            f'<text x="{_n(left + width / 2)}" y="3">{label}</text></g></g>'
+            f'<g class="{kind} inner" transform="{move}"><g><rect x="{short(left)}" '
+            f'y="{short(-PILL / 2)}" width="{short(width)}" height="{short(PILL)}" rx="11"/>'
+            f'<text x="{short(left + width / 2)}" y="3">{label}</text></g></g>'
         )
     at = -text_at if flip else text_at
     anchor = ' text-anchor="end"' if flip else ""
-    return f'<g class="{kind}" transform="{move}"><text x="{_n(at)}" y="4"{anchor}>{label}</text></g>'
+    return f'<g class="{kind}" transform="{move}"><text x="{short(at)}" y="4"{anchor}>{label}</text></g>'
 
 
 def _turned(place: Place) -> tuple[str, bool]:
@@ -171,83 +174,10 @@ def _turned(place: Place) -> tuple[str, bool]:
         return "", False
     degrees = math.degrees(place.angle)
     flip = math.cos(place.angle) < 0
-    return f"rotate({_n(degrees + 180 if flip else degrees)})", flip
+    return f"rotate({short(degrees + 180 if flip else degrees)})", flip
 
 
-def _n(value: float) -> str:
+def short(value: float) -> str:
     """A number in as few characters as a tenth of a pixel needs."""
     text = f"{value:.1f}"
     return text.removesuffix(".0") if text != "-0.0" else "0"
-
-
-# ---- small charts --------------------------------------------------------------------------------------------------
-
-
-def bars_svg(labels: Sequence[str], values: Sequence[float], notes: Sequence[str], *, title: str) -> str:
-    """Horizontal bars between 0 and 1, one a label, each with what is written beside it."""
-    left = min(max((text_width(shortened(t), 12) for t in labels), default=0.0) + 10, 220.0)
-    rows = []
-    for i, (label, value, text) in enumerate(zip(labels, values, notes, strict=True)):
-        y = 22 * i
-        rows.append(
-            f'<text class="label" x="{_n(left - 8)}" y="{y + 15}" text-anchor="end">{shown(shortened(visible(label)))}</text>'
-            f'<rect class="back" x="{_n(left)}" y="{y + 4}" width="240" height="14" rx="2"/>'
-            f'<rect class="bar" x="{_n(left)}" y="{y + 4}" width="{_n(240 * min(max(value, 0.0), 1.0))}" height="14" rx="2"/>'
-            f'<text x="{_n(left + 248)}" y="{y + 15}">{shown(text)}</text>'
-        )
-    size = f"0 0 {_n(left + 340)} {22 * len(labels)}"
-    return _chart(size, title, "".join(rows), width=left + 340)
-
-
-def line_svg(xs: Sequence[float], ys: Sequence[float | None], *, title: str, x_label: str, y_label: str) -> str:
-    """One line through points, with the ends of both axes written."""
-    points = [(x, y) for x, y in zip(xs, ys, strict=True) if y is not None]
-    if not points:
-        return ""
-    low, high = min(y for _, y in points), max(y for _, y in points)
-    first, last = min(x for x, _ in points), max(x for x, _ in points)
-
-    def at(x: float, y: float) -> tuple[float, float]:
-        across = (x - first) / (last - first) if last > first else 0.5
-        up = (y - low) / (high - low) if high > low else 0.5
-        return 70 + 380 * across, 130 - 110 * up
-
-    path = "M" + "L".join(f"{_n(a)} {_n(b)}" for a, b in (at(x, y) for x, y in points))
-    dots = "".join(
-        f'<circle class="dot" cx="{_n(a)}" cy="{_n(b)}" r="2.5"><title>{shown(f"{x_label} {x:g}: {y:,.6g}")}</title></circle>'
-        for x, y, (a, b) in ((x, y, at(x, y)) for x, y in points)
-    )
-    body = (
-        f'<path class="axis" d="M70 12V130H460"/><path class="line" d="{path}"/>{dots}'
-        f'<text x="64" y="24" text-anchor="end">{shown(f"{high:,.6g}")}</text>'
-        f'<text x="64" y="130" text-anchor="end">{shown(f"{low:,.6g}")}</text>'
-        f'<text x="70" y="148">{shown(f"{first:g}")}</text><text x="450" y="148" text-anchor="end">{shown(f"{last:g}")}</text>'
-        f'<text x="260" y="148" text-anchor="middle">{shown(x_label)}</text><text x="78" y="20">{shown(y_label)}</text>'
-    )
-    return _chart("0 0 470 154", title, body, width=470)
-
-
-def curve_svg(names: Sequence[str], alone: Sequence[float], together: Sequence[float], total: float, *, title: str) -> str:
-    """An information curve: bars for what each variable tells alone, a line for what the first ones tell together."""
-    most = max(total, *alone, *together, 1e-300)
-    left = min(max((text_width(shortened(t), 12) for t in names), default=0.0) + 10, 220.0)
-    rows, line = [], []
-    for i, (name, own, so_far) in enumerate(zip(names, alone, together, strict=True)):
-        y = 22 * i
-        reach = left + 240 * so_far / most
-        line.append(f"{_n(reach)} {y + 11}")
-        covered = f"{100 * so_far / total:.0f} %" if total > 0 else "-"
-        rows.append(
-            f'<text class="label" x="{_n(left - 8)}" y="{y + 15}" text-anchor="end">{shown(shortened(visible(name)))}</text>'
-            f'<rect class="bar" x="{_n(left)}" y="{y + 4}" width="{_n(240 * own / most)}" height="14" rx="2"/>'
-            f'<circle class="dot" cx="{_n(reach)}" cy="{y + 11}" r="3"/><text x="{_n(left + 252)}" y="{y + 15}">{covered}</text>'
-        )
-    path = f'<path class="line" d="M{"L".join(line)}"/>' if line else ""
-    return _chart(f"0 0 {_n(left + 300)} {22 * len(names)}", title, "".join(rows) + path, width=left + 300)
-
-
-def _chart(box: str, title: str, body: str, *, width: float) -> str:
-    return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" class="chart" role="img" aria-label="{shown(title)}" viewBox="{box}" '
-        f'width="{_n(width)}">{body}</svg>'
-    )

@@ -201,9 +201,11 @@ def _course(report: Report) -> str:
 
 
 def _sizes(classes: Sequence[Report]) -> RenderableType:
-    grid = _grid("class", "size", "cases")
+    counted = all(own["count"] is not None for own in classes)
+    grid = _grid("class", "size", *(["cases"] if counted else []))
     for own in classes:
-        grid.add_row(_plain(own["label"]), _percent(own["size"]), f"{own['count']:,.1f}")
+        cases = [f"{own['count']:,.1f}"] if counted else []
+        grid.add_row(_plain(own["label"]), _percent(own["size"]), *cases)
     return grid
 
 

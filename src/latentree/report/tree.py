@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from ..engine.plan import Plan
-from ..errors import DataError, bad_parameter
+from ..errors import DataError, LatentreeError, bad_parameter
 from ..estimation import Fit
 from ..files import encoded
 from ..model import FloatArray, Model
@@ -217,11 +217,19 @@ def _judgement(fit: Fit | None) -> dict[str, Any]:
         "n_patterns": table.n_patterns,
         "missing": float(table.weights @ (table.codes < 0).mean(axis=1) / table.weights.sum()),
         "log_likelihood": _finite(fit.log_likelihood),
-        "aic": _finite(aic(fit)),
-        "bic": _finite(bic(fit)),
+        "aic": _score(aic, fit),
+        "bic": _score(bic, fit),
         "impossible": int(np.isneginf(rows).sum()),
         "higher_is_better": True,
     }
+
+
+def _score(criterion: Callable[[Fit], float], fit: Fit) -> float | None:
+    """A score, None where it is not defined."""
+    try:
+        return _finite(criterion(fit))
+    except LatentreeError:
+        return None
 
 
 def _node(model: Model, v: int, marginal: FloatArray) -> dict[str, Any]:

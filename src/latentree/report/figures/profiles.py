@@ -59,18 +59,31 @@ def plot_profiles(
     y = 0.0
     for v, table in found.items():
         ax.annotate(
-            plain(model.tree.names[v]), (0, y), xycoords=("axes fraction", "data"), xytext=(-4, 0), textcoords="offset points",
-            ha="right", va="center", fontweight="bold", annotation_clip=False,
-        )  # fmt: skip
+            plain(model.tree.names[v]),
+            (0, y),
+            xycoords=("axes fraction", "data"),
+            xytext=(-4, 0),
+            textcoords="offset points",
+            ha="right",
+            va="center",
+            fontweight="bold",
+            annotation_clip=False,
+        )
         y += 1
         at = y + np.arange(table.shape[1])
         for i, row in enumerate(table):
             shift = 0.5 * (i / max(len(table) - 1, 1) - 0.5)
             ends = _interval(errors, model, z, v, i)
             ax.errorbar(
-                row, at + shift, xerr=None if ends is None else _lengths(row, ends), fmt="o", ms=4, lw=1, color=f"C{i % 10}",
+                row,
+                at + shift,
+                xerr=None if ends is None else _lengths(row, ends),
+                fmt="o",
+                ms=4,
+                lw=1,
+                color=f"C{i % 10}",
                 label=labels[i] if v == next(iter(found)) else None,
-            )  # fmt: skip
+            )
         rows += [(float(p), plain(t)) for p, t in zip(at, node_labels(model, v), strict=True)]
         y += table.shape[1]
     ax.set_yticks([p for p, _ in rows], [t for _, t in rows])

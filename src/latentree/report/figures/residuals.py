@@ -36,4 +36,3 @@ def plot_residuals(residuals: BivariateResiduals, ax: Any = None, *, most: float
     ax.set_title("Bivariate residuals")
     ax.figure.colorbar(image, ax=ax, label="X² / df", extend="max")
     return ax
-

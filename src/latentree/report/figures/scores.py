@@ -12,14 +12,16 @@ from .axes import axes, plain
 __all__ = ["plot_scores"]
 
 
-def plot_scores(compared: Comparison | Sequence[Mapping[str, Any]], ax: Any = None, *, against: str | None = None) -> Any:
+def plot_scores(
+    compared: Comparison | Sequence[Mapping[str, Any]], ax: Any = None, *, against: str | None = None
+) -> Any:
     """Draw scores, higher being better.
 
     Parameters
     ----------
     compared : Comparison or sequence of dict
-        From :func:`latentree.compare` or :func:`latentree.report.compare_classes`; or the steps of a search, each with a
-        ``score``.
+        From :func:`latentree.compare` or :func:`latentree.report.compare_classes`; or the steps of a search, each with
+        a ``score``.
     ax : matplotlib Axes, optional
         Where to draw. Default: a new figure.
     against : str, optional
@@ -38,7 +40,9 @@ def plot_scores(compared: Comparison | Sequence[Mapping[str, Any]], ax: Any = No
     else:
         rows, names, against = list(compared), ["score"], against or "seconds"
     if against != "step" and not all(row.get(against) is not None for row in rows):
-        raise bad_parameter("against", "plot_scores", f"among {', '.join(map(repr, rows[0]))}" if rows else "known", against)
+        raise bad_parameter(
+            "against", "plot_scores", f"among {', '.join(map(repr, rows[0]))}" if rows else "known", against
+        )
     ax = axes(ax)
     for name in names:
         points = [

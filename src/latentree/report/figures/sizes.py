@@ -45,7 +45,9 @@ def plot_sizes(
     at = np.arange(len(sizes))
     ax.bar(at, sizes, color=[f"C{i % 10}" for i in at], yerr=None if ends is None else _lengths(sizes, ends), capsize=3)
     for i, p in enumerate(sizes):
-        ax.annotate(f"{100 * p:.1f} %", (i, p), xytext=(3, 2), textcoords="offset points", va="bottom", fontsize="small")
+        ax.annotate(
+            f"{100 * p:.1f} %", (i, p), xytext=(3, 2), textcoords="offset points", va="bottom", fontsize="small"
+        )
     ax.set_xticks(at, [plain(t) for t in node_labels(model, z)])
     top = float(np.max(sizes if ends is None else np.fmax(sizes, ends[1])))
     ax.set_ylim(0, 1.12 * top)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -36,9 +37,11 @@ def plot_trace(thing: Fit | Sequence[Mapping[str, Any]], ax: Any = None, *, most
         ax.set_ylabel("objective")
         ax.grid(alpha=0.3)
         return ax
-    points = [(i, float(step["score"]), str(step["operation"])) for i, step in enumerate(thing) if step["score"] is not None]
+    points = [
+        (i, float(step["score"]), str(step["operation"])) for i, step in enumerate(thing) if step["score"] is not None
+    ]
     ax.plot([i for i, _, _ in points], [y for _, y, _ in points], marker="o", ms=4, lw=1.5)
-    gains = {i: y - before for (_, before, _), (i, y, _) in zip(points, points[1:], strict=False)}
+    gains = {i: y - before for (_, before, _), (i, y, _) in pairwise(points)}
     told = set(sorted(gains, key=lambda i: -gains[i])[:most_words])
     for i, y, text in points:
         if i in told:

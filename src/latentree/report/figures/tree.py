@@ -97,7 +97,9 @@ def _node(ax: Any, drawing: Drawing, v: int) -> None:
         x = place.x + drawing.widths[v] / 2 if place.angle is None else place.x
         box = {"boxstyle": "round,pad=0.3,rounding_size=0.8", "fc": "#e6eff4" if latent else "white", "ec": "#2b6a8a"}
         weight = "bold" if latent else "normal"
-        ax.text(x, place.y, text, ha="center", va="center", size=8, weight=weight, bbox=box, rotation=rotation, zorder=3)
+        ax.text(
+            x, place.y, text, ha="center", va="center", size=8, weight=weight, bbox=box, rotation=rotation, zorder=3
+        )
         return
     ax.text(
         place.x, place.y, f"{text} " if flip else f" {text}", ha="right" if flip else "left", va="center", size=8,
