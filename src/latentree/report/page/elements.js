@@ -48,7 +48,7 @@
       const shown = show[i] ? show[i](value) : value;
       const td = LT.h(i === 0 && rowHead ? "th" : "td", { scope: i === 0 && rowHead ? "row" : null }, shown ?? "–");
       if (typeof value === "number") td.className = "number";
-      if (heat && i > 0 && typeof value === "number") td.style.setProperty("--p", `${Math.round(68 * Math.min(value, 1))}%`);
+      if (heat && i > 0 && typeof value === "number") td.style.setProperty("--p", `${Math.round(100 * Math.min(value, 1))}%`);
       return td;
     };
     body.append(...rows.map((row) => LT.h("tr", {}, row.map(cell))));

@@ -107,7 +107,7 @@
     const body = rows.map((row) => h("tr", { class: row[0] ? "first" : null }, h("th", { scope: "row", title: row[0] || null }, LT.shortened(row[0], 18)), h("td", { title: row[1] }, LT.shortened(row[1], 16)),
       row.slice(2).map((p) => {
         const td = h("td", { class: "number" }, p === null ? "–" : LT.probability(p));
-        td.style.setProperty("--p", `${Math.round(68 * (p || 0))}%`);
+        td.style.setProperty("--p", `${Math.round(100 * (p || 0))}%`);
         return td;
       })));
     return h("section", {}, h("h3", {}, "Profiles", LT.csvButton(`profiles of ${model.name[v]}`, whole)),

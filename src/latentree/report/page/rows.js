@@ -180,7 +180,7 @@
         show: [null, ...columns.map(() => LT.number), LT.number] });
       shown.querySelector("table").classList.add("heat");
       const most = Math.max(...counts.flat(), 1e-300);
-      shown.querySelectorAll("tbody tr").forEach((tr, i) => { if (i < counts.length) counts[i].forEach((n, j) => tr.children[j + 1].style.setProperty("--p", `${Math.round((68 * n) / most)}%`)); });
+      shown.querySelectorAll("tbody tr").forEach((tr, i) => { if (i < counts.length) counts[i].forEach((n, j) => tr.children[j + 1].style.setProperty("--p", `${Math.round((100 * n) / most)}%`)); });
       place.replaceChildren(shown);
     };
     a.addEventListener("change", draw);
