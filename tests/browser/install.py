@@ -19,9 +19,16 @@ def installed() -> str:
     if shutil.which("apt-get") and os.geteuid() == 0:
         for name in NAMES[:2]:
             command = ["apt-get", "install", "--yes", "--no-install-recommends", name]
-            if subprocess.run(command, stdout=sys.stderr, env={**os.environ, "DEBIAN_FRONTEND": "noninteractive"}).returncode == 0:
+            if (
+                subprocess.run(
+                    command, stdout=sys.stderr, env={**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
+                ).returncode
+                == 0
+            ):
                 return shutil.which(name) or ""
-    subprocess.run([sys.executable, "-m", "playwright", "install", "chromium-headless-shell"], stdout=sys.stderr, check=True)
+    subprocess.run(
+        [sys.executable, "-m", "playwright", "install", "chromium-headless-shell"], stdout=sys.stderr, check=True
+    )
     return ""
 
 

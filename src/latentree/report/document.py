@@ -127,11 +127,10 @@ def _latent(report: Report, z: Report) -> str:
     bars = bars_svg(node["labels"], z["sizes"], notes, title=f"Sizes of the states of {z['name']}")
     return (
         f'<section><h3 id="z{z["node"]}">{shown(z["name"])}</h3><p class="muted">{len(z["sizes"])} states{sure}</p>'
-        '<div class="columns"><div><p class="muted small">Sizes of its states</p>'
-        f"{bars}</div>"
-        '<div><p class="muted small">What each variable tells (bar), and all up to it (line, per cent of what all '
-        "tell)</p>"
-        f"{curve if names else ''}</div></div>{_profiles(report, node, z)}</section>"
+        f'<div class="columns"><div><p class="muted small">Sizes of its states</p>{bars}'
+        '<p class="muted small">What each variable tells (bar), and all up to it<br>(line, per cent of what all tell)'
+        "</p>"
+        f"{curve if names else ''}</div>{_profiles(report, node, z)}</div></section>"
     )
 
 
