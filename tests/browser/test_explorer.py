@@ -327,8 +327,8 @@ def test_the_replay_steps_through_the_search(tab, made, model):
     for i in (0, 2, len(steps) - 1):
         page.locator(".steps button").nth(i).click()
         drawn = {t.split(" (")[0] for t in page.locator("#growth text").all_text_contents()}
-        assert drawn == set(steps[i]["tree"]["cardinality"])
-        assert page.locator("#growth .edges path").count() == len(steps[i]["tree"]["edges"])
+        assert drawn == set(steps[i]["states"])
+        assert page.locator("#growth .edges path").count() == len(steps[i]["edges"])
         assert steps[i]["operation"] in page.locator(".step h3").text_content()
     page.locator(".steps button").nth(2).click()
     fresh = page.locator("#growth .fresh text").all_text_contents()
@@ -483,6 +483,7 @@ def test_names_are_only_names(tab):
     for panel in ("what", "rows", "growth", "overview"):
         page.click(f"#tab-{panel}")
         page.wait_for_timeout(100)
+    assert "__proto__" in page.locator("#growth text").all_text_contents()
     page.evaluate("LT.page.model.assume(1, 1)")
     assert page.locator("img, b:not(.legend b), i, script").count() == 2  # the page's data and its script
     drawn = page.locator("#tree .n text").all_text_contents()

@@ -16,7 +16,7 @@ from latentree.cli import application
 def run(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     datasets.generator("d7").save("seven.json")
-    step = {"operation": "start", "score": -1, "tree": {"edges": [["Z1", "X1"]], "cardinality": {"Z1": 2, "X1": 3}}}
+    step = {"operation": "start", "score": -1, "edges": [["Z1", "X1"]], "states": {"Z1": 2, "X1": 3}}
     Path("steps.json").write_text(json.dumps([step]))
 
     def invoke(*args: str):

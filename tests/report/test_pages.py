@@ -158,4 +158,4 @@ def test_the_guide_can_be_followed(tmp_path, monkeypatch):
     exec(compile(re.search(r"```python\n(.*?)```", guide, re.DOTALL)[1], "explorer.md", "exec"), {})
     assert Path("d18.html").exists()
     steps = json.loads(re.search(r"```json\n(.*?)```", guide, re.DOTALL)[1])
-    assert page_data(report.explore(datasets.generator("d7"), trace=steps))["trace"][0]["candidates"] == 74
+    assert page_data(report.explore(datasets.generator("d7"), trace=steps))["trace"]["steps"][0]["candidates"] == 74

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from ..estimation import Fit
@@ -31,7 +31,7 @@ def write_report(
     table: Table | None = None,
     path: str | os.PathLike[str] | None = None,
     *,
-    trace: Sequence[Mapping[str, Any]] | None = None,
+    trace: Iterable[Any] | None = None,
     title: str | None = None,
     statistics: bool | None = None,
 ) -> Page:
@@ -45,7 +45,7 @@ def write_report(
         Data to judge it by. Default: those of the fit, if it is one.
     path : str or path, optional
         Where to write it.
-    trace : sequence of dict, optional
+    trace : iterable, optional
         How a search grew the tree; see :func:`latentree.report.tree.checked_trace`.
     title : str, optional
         What to call the model.
