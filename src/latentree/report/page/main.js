@@ -51,6 +51,7 @@
       this.opened = id;
       this.mark(id, true);
       this.showGrowth(id === "growth");
+      document.body.classList.toggle("wide", id === "rows"); /* tables of rows need the room */
       this.panels[id].open?.();
     }
 
