@@ -26,7 +26,7 @@
       const still = (content) => ({ content });
       this.tabs = [["overview", "Model", () => still(LT.overview(this))], ["node", "Selected", () => still([h("p", { class: "muted" }, "Click a node or an edge of the tree.")])],
         ["what", "What if", () => still(LT.whatIf(this))]];
-      if (model.data) this.tabs.push(["rows", "Rows", () => LT.dataPanel(this)]);
+      if (model.data && Object.keys(model.latents).length) this.tabs.push(["rows", "Rows", () => LT.dataPanel(this)]);
       if (model.trace.steps.length) this.tabs.push(["growth", "Growth", () => LT.replayPanel(this)]);
       this.panels = {};
       const list = $("#tabs"), place = $("#panels");

@@ -140,7 +140,8 @@
       found.sort((a, b) => sign * (key(a) - key(b)) || a - b);
       const weight = found.reduce((sum, row) => sum + rows.weights[row], 0);
       count.textContent = `${LT.number(weight)} rows, ${LT.number(found.length)} distinct`;
-      const head = [["state", "state"], ["P(state)", "sure"], ["count", "weight"], ["row", "rows"], ...shown.map(([v, c]) => [model.name[v], c])];
+      const numbered = rows.inverse.length > 0;
+      const head = [["state", "state"], ["P(state)", "sure"], ["count", "weight"], ...(numbered ? [["row", "rows"]] : []), ...shown.map(([v, c]) => [model.name[v], c])];
       const sorter = ([text, by]) => h("th", { scope: "col", "aria-sort": order.by === by ? (order.down ? "descending" : "ascending") : "none" },
         h("button", { type: "button", class: "sorter", title: text, onclick: () => { order = { by, down: order.by === by ? !order.down : by === "weight" || by === "sure" }; draw(); } },
           LT.shortened(text, 20), order.by === by ? (order.down ? " ▾" : " ▴") : ""));
@@ -148,7 +149,7 @@
       const body = found.slice(0, most).map((row) => {
         const [own, sure, w, ...values] = cells(row, shown, z);
         return h("tr", {}, h("th", { scope: "row" }, own ?? "–"), h("td", { class: "number" }, sure === null ? "–" : LT.probability(sure)), h("td", { class: "number" }, LT.number(w)),
-          h("td", { class: "muted" }, numbers(row)), values.map((t) => h("td", { title: t, class: t === null ? "muted" : null }, t === null ? "·" : LT.shortened(t, 24))));
+          numbered ? h("td", { class: "muted" }, numbers(row)) : null, values.map((t) => h("td", { title: t, class: t === null ? "muted" : null }, t === null ? "·" : LT.shortened(t, 24))));
       });
       place.replaceChildren(h("table", { class: "rows" }, h("thead", {}, h("tr", {}, head.map(sorter))), h("tbody", {}, body)),
         found.length > most ? h("button", { type: "button", class: "quiet", onclick: () => { most *= 4; draw(); } }, `Show more (${LT.number(found.length - most)} left)`) : "");
