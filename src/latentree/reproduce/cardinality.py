@@ -18,7 +18,7 @@ import numpy as np
 from .. import datasets
 from ..infer import sample_table
 from ..model import Model
-from ..report.figures import plot_scores, save_panels
+from ..report.figures import save_panels
 from ..score import cs
 from ..table import Table
 from ..tree import Tree
@@ -61,7 +61,7 @@ class Study:
     def picture(self, title: str, curves: dict[str, list[Run]]) -> None:
         """Ask for a picture of the first runs' scores against time."""
         drawn = {name: (runs[0].times, runs[0].scores) for name, runs in curves.items()}
-        self.panels.append(partial(plot_scores, drawn, title=title))
+        self.panels.append(partial(plot_race, drawn, title=title))
 
 
 def main(arguments: Sequence[str]) -> None:

@@ -31,7 +31,7 @@ __all__ = ["main"]
 PARTS = ("coil", "news100", "density", "growth")
 Say = Callable[[str], None]
 
-# Test log-likelihood of a row as Rooshenas & Lowd (ICML 2014) list it: latent trees (Choi et al. 2011), mixtures of trees.
+# Test log-likelihood of a row in Rooshenas & Lowd (ICML 2014): latent trees (Choi et al. 2011), mixtures of trees.
 PUBLISHED = {"nltcs": (-6.49, -6.01), "msnbc": (-6.52, -6.07), "kdd": (-2.18, -2.13), "plants": (-16.39, -12.95)}
 
 
@@ -111,11 +111,11 @@ def _coil(folder: Path, seed: int, jobs: int, seconds: float, say: Say) -> str:
 
 {markdown(["", "BIC", "time"], rows)}
 Ours has {len(run.tree.latent)} latents and {run.tree.n_parameters} parameters. {_milestones(run, [-51_465, -51_300])}.
-The search {'ended by itself' if run.reason.complete else 'was stopped by its time limit'}. K's figure 7.9, the skeleton of
-table 7.4, is lost: K's learners of numbers of states start from the skeleton that ours found, without its numbers of states.
+The search {"ended by itself" if run.reason.complete else "was stopped by its time limit"}. K's figure 7.9, the skeleton
+of table 7.4, is lost: K's learners start from the skeleton that ours found, without its numbers of states.
 
-**Prediction.** Of {tested:,} customers in the test set, the 800 with the highest P(caravan policy | all else) are chosen:
-**{owners}** of the 238 owners are among them. Z reports 110; the best entry of the challenge had 121, chance gives 42.
+**Prediction.** Of {tested:,} customers in the test set, the 800 with the highest P(caravan policy | all else) are
+chosen: **{owners}** of the 238 owners are among them. Z reports 110; the best entry of the challenge had 121, chance gives 42.
 
 The tree. A star marks a latent, states are in brackets:
 
@@ -173,7 +173,8 @@ def _news(folder: Path, seed: int, jobs: int, seconds: float, say: Say) -> str:
 ## news100, 16,242 x 100
 
 {markdown(["", "BIC", "time"], rows)}
-Ours has {len(run.tree.latent)} latents and {run.tree.n_parameters} parameters. {_milestones(run, [-231_000, -230_000])}.
+Ours has {len(run.tree.latent)} latents and {run.tree.n_parameters} parameters.
+{_milestones(run, [-231_000, -230_000])}.
 
 ```
 {run.tree.to_text()}
@@ -204,7 +205,7 @@ def _density(folder: Path, seed: int, jobs: int, seconds: float, say: Say) -> st
             ]
         )
         say(f"{name}: {mean:.4f}")
-    head = ["data", "training rows", "latents", "BIC", "test, ours", "test, latent trees", "mixtures of trees", "seconds"]
+    head = ["data", "training rows", "latents", "BIC", "test, ours", "latent trees", "mixtures of trees", "seconds"]
     return f"""
 ## Density estimation
 
@@ -221,7 +222,7 @@ def _smoothed(model: Model) -> Model:
     return model.with_parameters(0.999 * model.parameters + 0.001 * uniform)
 
 
-# ---- growth -----------------------------------------------------------------------------------------------------------
+# ---- growth ---------------------------------------------------------------------------------------------------------
 
 
 def _growth(folder: Path, seed: int, jobs: int, seconds: float, say: Say) -> str:
@@ -233,7 +234,8 @@ def _growth(folder: Path, seed: int, jobs: int, seconds: float, say: Say) -> str
 ## Cost against growth
 
 Seconds of processor time for one climb (no look ahead, one thread) on data drawn from random binary trees of ternary
-latents. Fitted exponents: rows^{_exponent(by_rows):.2f} (20 variables), variables^{_exponent(by_width):.2f} (3,000 rows).
+latents. Fitted exponents: rows^{_exponent(by_rows):.2f} (20 variables) and variables^{_exponent(by_width):.2f} (3,000
+rows).
 
 {markdown(["rows, 20 variables", "seconds"], lines[0])}
 {markdown(["variables, 3,000 rows", "seconds"], lines[1])}"""
