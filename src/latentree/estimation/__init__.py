@@ -141,7 +141,8 @@ def estimate(model: Model, table: Table, *, method: str = "accelerated", **optio
             raise ParameterError(f"Method '{method}' has no option '{name}'. It has {', '.join(sorted(known))}.")
     fit = METHODS[method](model, table, **options)
     if at_independence(fit):
-        warnings.warn(INDEPENDENT, LatentreeWarning, stacklevel=2)
+        remedy = " Annealing leaves it with escape=True." if method == "annealing" else ""
+        warnings.warn(INDEPENDENT + remedy, LatentreeWarning, stacklevel=2)
     return fit
 
 

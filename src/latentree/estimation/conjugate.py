@@ -149,8 +149,8 @@ class _Conjugate(Method):
         return direction, new, loose
 
 
-def _ratio(a: float, b: float) -> float:
-    return float(a / b) if b else 0.0
+def _ratio(a: Any, b: Any) -> float:
+    return float(a) / float(b) if b else 0.0
 
 
 def _generalised(point: Point, loose: Mask) -> FloatArray:

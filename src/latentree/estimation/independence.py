@@ -12,9 +12,8 @@ SAME = 1e-3
 """Log-likelihoods that differ by less are the same."""
 
 INDEPENDENT = (
-    "The fit ended at an independence model: its manifest variables have nothing to do with each other. That is a "
-    "stationary point of every likelihood, however the data are. Start elsewhere, from several starts (method "
-    "'restarts') or with method 'accelerated', which leaves saddles; annealing needs escape=True."
+    "The fit ended at an independence model: by it the variables have nothing to do with each other. Every likelihood has "
+    "such a stationary point, whatever the data are: use other starts, or more of them."
 )
 
 
