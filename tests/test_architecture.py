@@ -39,7 +39,7 @@ ORDER = [
     "cli",
 ]
 # Conveniences on the types, imported when they are called.
-LATE = {("table", "engine"), ("table", "formats"), ("model", "infer"), ("model", "formats")}
+LATE = {("table", "engine"), ("table", "formats"), ("model", "infer"), ("model", "formats"), ("model", "report")}
 FOREIGN = {
     "sklearn": {"estimators"},
     "matplotlib": {"report"},

@@ -119,3 +119,16 @@ def test_pictures_can_be_drawn_without_axes(fit):
     for made in (plot_profiles(fit), plot_sizes(fit), plot_tree(fit), plot_trace(fit), plot_uncertainty(fit)):
         made.figure.canvas.draw()
         plt.close(made.figure)
+
+
+def test_progress_of_methods_in_panels():
+    from latentree.report.figures import plot_progress, to_svg
+
+    curves = [np.linspace(0, 1, 5), np.linspace(0, -0.5, 5)]
+    panels = {"one $ two": curves, "other": curves[:1]}
+    figure = plot_progress(panels, columns=2)
+    first, second = figure.axes
+    assert first.get_title() == r"one \$ two" and len(first.lines) == 4 and len(second.lines) == 3
+    np.testing.assert_allclose(first.lines[2].get_ydata(), np.mean(curves, axis=0))
+    text = to_svg(figure)
+    assert text == to_svg(plot_progress(panels, columns=2)) and "<svg" in text and "Date" not in text

@@ -9,7 +9,7 @@ import pytest
 from rich.console import Console
 
 from latentree import ModelError, Table, Tree, Variable, datasets, score
-from latentree.estimation import estimate, fit_classes
+from latentree.estimation import em, estimate, fit_classes
 from latentree.model import Model
 from latentree.report import (
     compare_classes,
@@ -130,7 +130,7 @@ def test_undetermined_and_few_patterns():
 def with_parameters(fit, tables):
     """The fit as if it had ended elsewhere."""
     model = Model.from_tables(fit.model.tree, fit.model.variables, tables)
-    return estimate(model, fit.table, method="em", max_iterations=1, held=model.tree.names)
+    return em(model, fit.table, accelerate=False, max_iterations=1, held=model.tree.names)
 
 
 def test_empty_and_coinciding_classes():

@@ -15,7 +15,7 @@ from ..tree import Tree
 from .fit import Fit
 from .restarts import restart_em
 
-__all__ = ["fit_classes", "reordered_states", "row_starts"]
+__all__ = ["fit_classes", "order_of_rows", "reordered_states", "row_starts"]
 
 
 def fit_classes(
@@ -80,7 +80,7 @@ def row_starts(tree: Tree, table: Table, n: int, rng: np.random.Generator, *, sh
     the mushroom data end 1,400 higher in the log-likelihood on average.
     """
     k = int(tree.cardinality[0])
-    order = _order_of_rows(table)
+    order = order_of_rows(table)
     chance = table.weights[order] / table.weights.sum()
     out = np.empty((n, tree.size))
     for start in out:
@@ -97,7 +97,7 @@ def row_starts(tree: Tree, table: Table, n: int, rng: np.random.Generator, *, sh
     return out
 
 
-def _order_of_rows(table: Table) -> NDArray[np.intp]:
+def order_of_rows(table: Table) -> NDArray[np.intp]:
     """Order the patterns by a hash of what they hold, so that the order of the data does not change the draws."""
     key = np.zeros(table.n_patterns, dtype=np.uint64)
     for column in table.codes.T:

@@ -9,6 +9,7 @@ from math import prod
 import numpy as np
 
 from ..estimation.fit import Fit
+from ..estimation.independence import INDEPENDENT, at_independence
 from ..model import FloatArray, Model
 
 __all__ = ["Finding", "degrees_of_freedom", "findings", "starts_at_best"]
@@ -62,7 +63,18 @@ def findings(fit: Fit) -> list[Finding]:
     2 classes have 5 parameters, but 4 different rows are possible, which fix at most 3. Other classes fit the data \
 just as well: use fewer classes or more variables.
     """
-    checks = (_stopped, _undetermined, _few_patterns, _empty, _coinciding, _lonely, _few_rows, _weights, _boundary)
+    checks = (
+        _stopped,
+        _undetermined,
+        _few_patterns,
+        _independent,
+        _empty,
+        _coinciding,
+        _lonely,
+        _few_rows,
+        _weights,
+        _boundary,
+    )
     found = [finding for check in checks for finding in check(fit)]
     return sorted(found, key=lambda finding: not finding.loud)
 
@@ -122,6 +134,11 @@ def _few_patterns(fit: Fit) -> Iterator[Finding]:
             f"There are {k} classes but only {patterns} distinct rows: use fewer classes.",
             loud=True,
         )
+
+
+def _independent(fit: Fit) -> Iterator[Finding]:
+    if at_independence(fit):
+        yield Finding("independent", INDEPENDENT, loud=True)
 
 
 def _is_empty(fit: Fit) -> np.ndarray[tuple[int, ...], np.dtype[np.bool_]]:

@@ -18,7 +18,7 @@ import numpy as np
 from .. import datasets
 from ..infer import sample_table
 from ..model import Model
-from ..report.figures import save_panels
+from ..report.figures import plot_race, save_panels
 from ..score import cs
 from ..table import Table
 from ..tree import Tree

@@ -115,7 +115,7 @@ The search {"ended by itself" if run.reason.complete else "was stopped by its ti
 of table 7.4, is lost: K's learners start from the skeleton that ours found, without its numbers of states.
 
 **Prediction.** Of {tested:,} customers in the test set, the 800 with the highest P(caravan policy | all else) are
-chosen: **{owners}** of the 238 owners are among them. Z reports 110; the best entry of the challenge had 121, chance gives 42.
+chosen: **{owners}** of the 238 owners are among them. Z reports 110; the best entry had 121, chance gives 42.
 
 The tree. A star marks a latent, states are in brackets:
 
