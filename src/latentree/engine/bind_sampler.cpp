@@ -71,7 +71,7 @@ auto advance(const Sampler& s, int k, Vector log_weights, Matrix log_theta, Coun
              const std::vector<int>& moves, int n_sweeps, int thin, bool with_counts) {
   Chain c = chain_of(s, k, log_weights, log_theta, members, stream);
   require(n_sweeps >= 0 && thin >= 1, "sweeps from 0, thinning from 1");
-  for (int m : moves) require(m >= 0 && m <= int(Move::n_classes), "no such move");
+  for (int m : moves) require(m >= 0 && m <= int(Move::marginal), "no such move");
   Recorded out;
   {
     const nb::gil_scoped_release release;
@@ -97,7 +97,7 @@ void bind_sampler(nb::module_& m) {
   nb::class_<Sampler>(m, "Sampler")
       .def("__init__", [](Sampler* self, In<std::int16_t, nb::ndim<2>> codes, In<std::int32_t, nb::ndim<1>> states,
                           In<std::int64_t, nb::ndim<1>> weights, double delta1, double delta2, Vector log_prior,
-                          bool simplex, double scale, int launch, int pieces, double trust) {
+                          bool simplex, double scale, int tries, double informed, double small) {
         const std::size_t n = weights.size(), leaves = states.size();
         require(codes.shape(0) == n && codes.shape(1) == leaves, "a row of codes for each weight, a column for each leaf");
         for (std::size_t i = 0; i < leaves; ++i) {
@@ -105,15 +105,15 @@ void bind_sampler(nb::module_& m) {
           for (std::size_t p = 0; p < n; ++p) require(codes(p, i) >= -1 && codes(p, i) < states(i), "codes out of range");
         }
         for (std::size_t p = 0; p < n; ++p) require(weights(p) >= 1, "patterns have copies");
-        require(delta1 > 0 && delta2 > 0 && scale > 0 && trust >= 0, "priors and scales above 0");
-        require(log_prior.size() >= 1 && launch >= 0 && pieces >= 1, "at least one class, one piece");
+        require(delta1 > 0 && delta2 > 0 && scale > 0 && informed > 0 && small > 0, "priors and scales above 0");
+        require(log_prior.size() >= 1 && tries >= 0, "at least one class");
         for (std::size_t i = 0; i < log_prior.size(); ++i) require(std::isfinite(log_prior(i)), "every k is possible");
-        Settings settings{delta1, delta2, copy<double>(log_prior), simplex, scale, launch, pieces, trust};
+        Settings settings{delta1, delta2, copy<double>(log_prior), simplex, scale, tries, informed, small};
         new (self) Sampler(Patterns(copy<int>(states), codes.data(), copy<Count>(weights)), std::move(settings));
       })
       .def("advance", &advance);
   // What bayes/stream.py is compared with.
-  m.def("draw", [](Words words, int kind, double a, double b, double c, int n) {
+  m.def("draw", [](Words words, int kind, double a, double b, int n) {
     require(words.size() == 4 && n >= 0, "four words of random state");
     Stream::State state;
     std::copy_n(words.data(), 4, state.begin());
@@ -124,7 +124,6 @@ void bind_sampler(nb::module_& m) {
                     : kind == 1 ? stream.normal()
                     : kind == 2 ? stream.log_gamma_variate(a)
                     : kind == 3 ? double(stream.binomial(Count(a), b))
-                    : kind == 4 ? double(stream.hypergeometric(Count(a), Count(b), Count(c)))
                                 : log_gamma(a));
     return give(std::move(out));
   });

@@ -1,24 +1,14 @@
 // Reversible jump: split or combine, birth or death (W 5.2.1, with the ratios of docs/mathematics/reversible-jump.md).
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
-#include "sampler.hpp"
+#include "jump.hpp"
 
 namespace latentree {
 
 namespace {
 constexpr double kTwoPi = 6.28318530717958647693;
-const double kNever = -std::numeric_limits<double>::infinity();
-}  // namespace
-
-// One component (*) on one side, two on the other, and what leads from it to them.
-struct Sampler::Split {
-  int j1 = 0, j2 = 0;               // where the two are (combine), or where the one is (split: j1)
-  double log_u = 0.0, log_v = 0.0;  // ln u1 and ln (1 - u1)
-  double log_p = 0.0;               // ln p*
-  std::vector<double> one, first, second;  // ln theta*, ln theta1, ln theta2
-};
+}
 
 double Sampler::chance_up(int k) const { return k == kmax() ? 0.0 : k == 1 ? 1.0 : 0.5; }
 
@@ -90,24 +80,25 @@ void Sampler::restore(const Chain& c, Split& s) const {
   }
 }
 
-// ln A_S from k to k + 1 components. The chance of the allocation cancels against the likelihood of the allocated
-// members: what remains is the mixture's likelihood of the members of the one component.
-double Sampler::log_split_ratio(const Chain& c, const Split& s, int k) const {
-  const double d1 = settings_.delta1;
+// ln of the members' part of A_S. The chance of the allocation cancels against the likelihood of the allocated members:
+// what remains is the likelihood of the two as a mixture.
+double Sampler::log_members_ratio(const Chain& c, const Split& s) const {
   double ratio = 0.0;
   const Count* m1 = c.members.data() + std::size_t(s.j1) * rows_.size();
   const Count* m2 = c.members.data() + std::size_t(s.j2) * rows_.size();
   for (int p = 0; p < rows_.size(); ++p) {
     const Count m = m1[p] + (s.j2 == s.j1 ? 0 : m2[p]);
     if (m == 0) continue;
-    double one = 0.0, first = s.log_u, second = s.log_v;
-    for (int a = rows_.begin[p]; a < rows_.begin[p + 1]; ++a) {
-      one += s.one[rows_.cells[a]];
-      first += s.first[rows_.cells[a]];
-      second += s.second[rows_.cells[a]];
-    }
-    ratio += double(m) * (log_sum(first, second) - one);
+    const double first = s.log_u + log_density(s.first.data(), p), second = s.log_v + log_density(s.second.data(), p);
+    ratio += double(m) * (log_sum(first, second) - log_density(s.one.data(), p));
   }
+  return ratio;
+}
+
+// ln of the rest of A_S from k to k + 1 components: priors, proposals, Jacobian.
+double Sampler::log_split_terms(const Split& s, int k) const {
+  const double d1 = settings_.delta1;
+  double ratio = 0.0;
   ratio += settings_.log_prior[k] - settings_.log_prior[k - 1];
   ratio += log_gamma((k + 1) * d1) - log_gamma(d1) - log_gamma(k * d1);
   ratio += (d1 - 1.0) * (s.log_u + s.log_v + s.log_p);
@@ -133,27 +124,56 @@ double Sampler::log_split_ratio(const Chain& c, const Split& s, int k) const {
   return ratio - proposal + jacobian;
 }
 
+// Chooses a component and how to split it; false if a probability leaves (0, 1).
+bool Sampler::choose_split(Chain& c, Split& s) const {
+  const std::size_t t = rows_.n_cells();
+  s.j1 = s.j2 = static_cast<int>(c.stream.below(c.k));
+  s.log_p = c.log_weights[s.j1];
+  s.one.assign(c.log_theta.begin() + s.j1 * t, c.log_theta.begin() + (s.j1 + 1) * t);
+  return propose(c, s);
+}
+
+// Chooses two components to combine.
+void Sampler::choose_pair(Chain& c, Split& s) const {
+  const int a = static_cast<int>(c.stream.below(c.k)), b = static_cast<int>(c.stream.below(c.k - 1));
+  s.j1 = std::min(a, b < a ? b : b + 1);
+  s.j2 = std::max(a, b < a ? b : b + 1);
+  restore(c, s);
+}
+
+// The two take the place of the one, and the place after the last.
+void Sampler::put_two(Chain& c, const Split& s) const {
+  const std::size_t t = rows_.n_cells();
+  const int j2 = c.k++;
+  c.log_weights[s.j1] = s.log_p + s.log_u;
+  c.log_weights[j2] = s.log_p + s.log_v;
+  std::copy(s.first.begin(), s.first.end(), c.log_theta.begin() + s.j1 * t);
+  std::copy(s.second.begin(), s.second.end(), c.log_theta.begin() + j2 * t);
+}
+
+// The one takes the place of the two.
+void Sampler::put_one(Chain& c, const Split& s) const {
+  c.log_weights[s.j1] = s.log_p;
+  std::copy(s.one.begin(), s.one.end(), c.log_theta.begin() + std::size_t(s.j1) * rows_.n_cells());
+  drop(c, s.j2);
+}
+
 void Sampler::split_or_combine(Chain& c) const {
   if (kmax() == 1) return;
-  const int t = rows_.n_cells(), n = rows_.size();
+  const int n = rows_.size();
   Split s;
   if (c.stream.uniform() < chance_up(c.k)) {
     ++c.tried[int(Try::split)];
-    s.j1 = s.j2 = static_cast<int>(c.stream.below(c.k));
-    s.log_p = c.log_weights[s.j1];
-    s.one.assign(c.log_theta.begin() + std::size_t(s.j1) * t, c.log_theta.begin() + std::size_t(s.j1 + 1) * t);
-    if (!propose(c, s) || !(std::log(c.stream.uniform()) < log_split_ratio(c, s, c.k))) return;
+    if (!choose_split(c, s)) return;
+    if (!(std::log(c.stream.uniform()) < log_members_ratio(c, s) + log_split_terms(s, c.k))) return;
     ++c.accepted[int(Try::split)];
-    const int j2 = c.k++;
-    c.log_weights[j2] = s.log_p + s.log_v;
-    c.log_weights[s.j1] = s.log_p + s.log_u;
-    std::copy(s.first.begin(), s.first.end(), c.log_theta.begin() + std::size_t(s.j1) * t);
-    std::copy(s.second.begin(), s.second.end(), c.log_theta.begin() + std::size_t(j2) * t);
+    put_two(c, s);
+    const int j2 = c.k - 1;
     for (int p = 0; p < n; ++p) {
       Count &m1 = c.members[std::size_t(s.j1) * n + p], &m2 = c.members[std::size_t(j2) * n + p];
       m2 = 0;
       if (m1 == 0) continue;
-      const double odds = s.log_v - s.log_u + log_density(c, j2, p) - log_density(c, s.j1, p);
+      const double odds = s.log_v - s.log_u + log_density(s.second.data(), p) - log_density(s.first.data(), p);
       const Count stay = c.stream.binomial(m1, 1.0 / (1.0 + std::exp(odds)));
       m2 = m1 - stay;
       m1 = stay;
@@ -161,16 +181,11 @@ void Sampler::split_or_combine(Chain& c) const {
     return;
   }
   ++c.tried[int(Try::combine)];
-  const int a = static_cast<int>(c.stream.below(c.k)), b = static_cast<int>(c.stream.below(c.k - 1));
-  s.j1 = std::min(a, b < a ? b : b + 1);
-  s.j2 = std::max(a, b < a ? b : b + 1);
-  restore(c, s);
-  if (!(std::log(c.stream.uniform()) < -log_split_ratio(c, s, c.k - 1))) return;
+  choose_pair(c, s);
+  if (!(std::log(c.stream.uniform()) < -log_members_ratio(c, s) - log_split_terms(s, c.k - 1))) return;
   ++c.accepted[int(Try::combine)];
-  c.log_weights[s.j1] = s.log_p;
-  std::copy(s.one.begin(), s.one.end(), c.log_theta.begin() + std::size_t(s.j1) * t);
   for (int p = 0; p < n; ++p) c.members[std::size_t(s.j1) * n + p] += c.members[std::size_t(s.j2) * n + p];
-  drop(c, s.j2);
+  put_one(c, s);
 }
 
 // Removes component j; the last one takes its place.
@@ -207,13 +222,7 @@ void Sampler::birth_or_death(Chain& c) const {
     for (int j = 0; j < c.k; ++j) c.log_weights[j] += log_rest;
     const int j = c.k++;
     c.log_weights[j] = log_p;
-    for (int i = 0; i < rows_.n_leaves(); ++i) {
-      double* theta = c.log_theta.data() + std::size_t(j) * t + rows_.offsets[i];
-      double sum = kNever;
-      for (int x = 0; x < rows_.states[i]; ++x)
-        sum = log_sum(sum, theta[x] = c.stream.log_gamma_variate(settings_.delta2));
-      for (int x = 0; x < rows_.states[i]; ++x) theta[x] -= sum;
-    }
+    draw_dirichlets(c.stream, std::vector<double>(t, settings_.delta2), c.log_theta.data() + std::size_t(j) * t);
     std::fill_n(c.members.begin() + std::size_t(j) * n, n, 0);
     return;
   }

@@ -89,37 +89,8 @@ class Stream {
     return sum + counted_up(n, p);
   }
 
-  // How many of `drawn` balls are red, of n balls of which `red` are: by inversion, outwards from the mode.
-  std::int64_t hypergeometric(std::int64_t n, std::int64_t red, std::int64_t drawn) {
-    const std::int64_t low = drawn - (n - red) > 0 ? drawn - (n - red) : 0, high = red < drawn ? red : drawn;
-    if (low == high) return low;
-    std::int64_t mode = static_cast<std::int64_t>(double(drawn + 1) * double(red + 1) / double(n + 2));
-    mode = mode < low ? low : mode > high ? high : mode;
-    const double at_mode = std::exp(choose(red, mode) + choose(n - red, drawn - mode) - choose(n, drawn));
-    double left = uniform() - at_mode, up = at_mode, down = at_mode;
-    std::int64_t i = mode, j = mode;
-    while (left > 0.0 && (i < high || j > low)) {
-      if (i < high) {
-        up *= double(red - i) * double(drawn - i) / (double(i + 1) * double(n - red - drawn + i + 1));
-        ++i;
-        left -= up;
-        if (left <= 0.0) return i;
-      }
-      if (j > low) {
-        down *= double(j) * double(n - red - drawn + j) / (double(red - j + 1) * double(drawn - j + 1));
-        --j;
-        left -= down;
-        if (left <= 0.0) return j;
-      }
-    }
-    return mode;
-  }
-
  private:
   static std::uint64_t rotated(std::uint64_t x, int by) { return (x << by) | (x >> (64 - by)); }
-  static double choose(std::int64_t n, std::int64_t k) {
-    return log_gamma(double(n) + 1.0) - log_gamma(double(k) + 1.0) - log_gamma(double(n - k) + 1.0);
-  }
 
   std::int64_t counted_up(std::int64_t n, double p) {
     if (n == 0 || p <= 0.0) return 0;

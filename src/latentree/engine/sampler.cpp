@@ -6,10 +6,6 @@
 
 namespace latentree {
 
-namespace {
-constexpr Count kLargestTable = 1 << 20;
-}
-
 double log_sum(double a, double b) {
   const double top = std::max(a, b);
   return std::isinf(top) ? top : top + std::log1p(std::exp(std::min(a, b) - top));
@@ -27,32 +23,27 @@ Patterns::Patterns(std::vector<int> own_states, const std::int16_t* codes, std::
   }
 }
 
-LogRising::LogRising(double a, Count most) : a_(a), at_zero_(log_gamma(a)) {
-  for (Count n = 0; n <= std::min(most, kLargestTable); ++n) table_.push_back(log_gamma(a + double(n)) - at_zero_);
-}
-
-Sampler::Sampler(Patterns patterns, Settings settings)
-    : rows_(std::move(patterns)), settings_(std::move(settings)), rising1_(settings_.delta1, rows_.n),
-      rising2_(settings_.delta2, rows_.n) {
-  std::vector<int> known;
-  for (int r : rows_.states) {
-    const auto at = std::find(known.begin(), known.end(), r);
-    if (at != known.end()) rising_leaf_.push_back(rising_leaf_[at - known.begin()]);
-    else rising_leaf_.emplace_back(r * settings_.delta2, rows_.n);
-    known.push_back(r);
+Sampler::Sampler(Patterns patterns, Settings settings) : rows_(std::move(patterns)), settings_(std::move(settings)) {
+  const double d1 = settings_.delta1, d2 = settings_.delta2, seen = settings_.informed;
+  for (int p = 0, i = 0; p < rows_.size(); ++p) {
+    log_row_.push_back(std::log(double(rows_.weights[p]) / double(rows_.n)));
+    for (int a = rows_.begin[p]; a < rows_.begin[p + 1]; ++a) {
+      for (i = 0; rows_.offsets[i + 1] <= rows_.cells[a];) ++i;
+      const double r = rows_.states[i];
+      log_row_[p] += log_gamma(r * d2 + seen) - log_gamma(r * d2) + log_gamma(d2) - log_gamma(d2 + seen);
+    }
   }
-  const double none = -std::numeric_limits<double>::infinity(), d1 = settings_.delta1;
   for (int t = 0; t <= kmax(); ++t) {
-    double sum = none;
+    double sum = -std::numeric_limits<double>::infinity();
     for (int k = 0; k <= kmax(); ++k) {
-      double term = none;
+      double term = -std::numeric_limits<double>::infinity();
       if (k >= 1 && k >= t)
         term = settings_.log_prior[k - 1] + log_gamma(k + 1.0) - log_gamma(k - t + 1.0) + log_gamma(k * d1) -
                log_gamma(k * d1 + double(rows_.n));
       log_given_.push_back(term);
       sum = log_sum(sum, term);
     }
-    log_v_.push_back(sum);
+    for (int k = 0; k <= kmax(); ++k) log_given_[std::size_t(t) * (kmax() + 1) + k] -= sum;
   }
 }
 
@@ -63,16 +54,24 @@ void Sampler::make(Chain& c, Move move) const {
     case Move::allocation: return allocate(c);
     case Move::split_combine: return split_or_combine(c);
     case Move::birth_death: return birth_or_death(c);
-    case Move::partition: return part_or_unite(c);
     case Move::n_classes: return draw_n_classes(c);
+    case Move::marginal: return jump_marginal(c);
   }
 }
 
-double Sampler::log_density(const Chain& c, int j, int pattern) const {
-  const double* theta = c.log_theta.data() + std::size_t(j) * rows_.n_cells();
+double Sampler::log_density(const double* log_theta, int pattern) const {
   double sum = 0.0;
-  for (int a = rows_.begin[pattern]; a < rows_.begin[pattern + 1]; ++a) sum += theta[rows_.cells[a]];
+  for (int a = rows_.begin[pattern]; a < rows_.begin[pattern + 1]; ++a) sum += log_theta[rows_.cells[a]];
   return sum;
+}
+
+void Sampler::draw_dirichlets(Stream& stream, const std::vector<double>& alpha, double* log_theta) const {
+  for (int i = 0; i < rows_.n_leaves(); ++i) {
+    double sum = -std::numeric_limits<double>::infinity();
+    for (int a = rows_.offsets[i]; a < rows_.offsets[i + 1]; ++a)
+      sum = log_sum(sum, log_theta[a] = stream.log_gamma_variate(alpha[a]));
+    for (int a = rows_.offsets[i]; a < rows_.offsets[i + 1]; ++a) log_theta[a] -= sum;
+  }
 }
 
 void Sampler::count(const Chain& c, int j, Count* size, Count* cells) const {
@@ -101,19 +100,14 @@ void Sampler::draw_weights(Chain& c) const {
 
 // (b) parameters: Dirichlet(delta2 + N_ij1, ..., delta2 + N_ijr)
 void Sampler::draw_parameters(Chain& c) const {
-  std::vector<Count> cells(rows_.n_cells());
+  const int t = rows_.n_cells();
+  std::vector<Count> cells(t);
+  std::vector<double> alpha(t);
   Count size;
   for (int j = 0; j < c.k; ++j) {
     count(c, j, &size, cells.data());
-    double* theta = c.log_theta.data() + std::size_t(j) * rows_.n_cells();
-    for (int i = 0; i < rows_.n_leaves(); ++i) {
-      double sum = -std::numeric_limits<double>::infinity();
-      for (int a = rows_.offsets[i]; a < rows_.offsets[i + 1]; ++a) {
-        theta[a] = c.stream.log_gamma_variate(settings_.delta2 + double(cells[a]));
-        sum = log_sum(sum, theta[a]);
-      }
-      for (int a = rows_.offsets[i]; a < rows_.offsets[i + 1]; ++a) theta[a] -= sum;
-    }
+    for (int a = 0; a < t; ++a) alpha[a] = settings_.delta2 + double(cells[a]);
+    draw_dirichlets(c.stream, alpha, c.log_theta.data() + std::size_t(j) * t);
   }
 }
 

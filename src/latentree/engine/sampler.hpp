@@ -1,4 +1,5 @@
-// Posterior samples of latent class models: Gibbs sampling, reversible jump (W chapter 5) and a sampler of partitions.
+// Posterior samples of latent class models: Gibbs sampling and reversible jump (W chapter 5), with the
+// allocation and without it.
 // Rows are distinct patterns with counts: a pattern's copies are allocated by one multinomial draw.
 // The files of latentree/bayes hold the same moves in NumPy, where they read like the paper.
 #pragma once
@@ -11,8 +12,8 @@ namespace latentree {
 
 using Count = std::int64_t;
 
-enum class Move { weights, parameters, allocation, split_combine, birth_death, partition, n_classes };
-enum class Try { split, combine, birth, death, part, unite, n };  // what is counted: tried and accepted
+enum class Move { weights, parameters, allocation, split_combine, birth_death, n_classes, marginal };
+enum class Try { split, combine, birth, death, n };  // what is counted: tried and accepted
 
 // Patterns as lists of cells; a cell is a state of a leaf, and a missing value has none.
 struct Patterns {
@@ -34,9 +35,9 @@ struct Settings {
   std::vector<double> log_prior;      // ln P(k), k = 1 ... kmax
   bool simplex = true;                // split on the simplex, or as the source does
   double scale = 1.0;                 // s of the simplex split
-  int launch = 4;                     // EM steps before members are parted
-  int pieces = 4;                     // a pattern's copies are parted in at most so many pieces
-  double trust = 0.5;                 // what a member counts in the launch, against one already parted
+  int tries = 4;                      // marginal jumps of each kind in a sweep
+  double informed = 1.0;              // how often a marginal birth sees the row it starts from
+  double small = 50.0;                // half of the marginal births have a weight of about 1/small
 };
 
 struct Chain {
@@ -46,19 +47,6 @@ struct Chain {
   std::vector<Count> members;       // [kmax][patterns]: copies of each pattern in each class
   Stream stream;
   std::vector<Count> tried = std::vector<Count>(int(Try::n)), accepted = std::vector<Count>(int(Try::n));
-};
-
-// ln Gamma(a + n) - ln Gamma(a) for whole n, from a table where that is small enough.
-class LogRising {
- public:
-  LogRising(double a, Count most);
-  double operator()(Count n) const {
-    return n < static_cast<Count>(table_.size()) ? table_[n] : log_gamma(a_ + double(n)) - at_zero_;
-  }
-
- private:
-  double a_, at_zero_;
-  std::vector<double> table_;
 };
 
 class Sampler {
@@ -76,33 +64,44 @@ class Sampler {
   void draw_weights(Chain& c) const;
   void draw_parameters(Chain& c) const;
   void allocate(Chain& c) const;
-  double log_density(const Chain& c, int j, int pattern) const;  // ln f(y | theta_j)
+  double log_density(const double* log_theta, int pattern) const;  // ln f(y | theta)
+  double log_density(const Chain& c, int j, int pattern) const {
+    return log_density(c.log_theta.data() + std::size_t(j) * rows_.n_cells(), pattern);
+  }
+  void draw_dirichlets(Stream& stream, const std::vector<double>& alpha, double* log_theta) const;
   // reversible jump (jump.cpp)
   void split_or_combine(Chain& c) const;
   void birth_or_death(Chain& c) const;
   struct Split;
   bool propose(Chain& c, Split& s) const;
   void restore(const Chain& c, Split& s) const;
-  double log_split_ratio(const Chain& c, const Split& s, int k) const;
+  bool choose_split(Chain& c, Split& s) const;
+  void choose_pair(Chain& c, Split& s) const;
+  void put_two(Chain& c, const Split& s) const;
+  void put_one(Chain& c, const Split& s) const;
+  double log_members_ratio(const Chain& c, const Split& s) const;
+  double log_split_terms(const Split& s, int k) const;
   double log_birth_ratio(int k, int empty, double log_p, double log_rest) const;
   double log_theta_prior(const double* log_theta) const;
   double chance_up(int k) const;
   void drop(Chain& c, int j) const;
-  // partitions (partition.cpp)
-  struct Parting;
-  void part_or_unite(Chain& c) const;
+  // the same without the allocation (marginal.cpp)
+  struct Densities;
+  void jump_marginal(Chain& c) const;
+  void split_or_combine_marginal(Chain& c, Densities& d) const;
+  void birth_or_death_marginal(Chain& c, Densities& d) const;
+  void fill(const Chain& c, Densities& d) const;
+  std::vector<double> rest(const Chain& c, const Densities& d, int j1, int j2) const;
+  double log_birth_terms(int k, double log_p, double log_rest) const;
+  double log_weight_proposal(double log_rest, int k) const;
+  double log_prior_over_proposal(const std::vector<double>& log_f) const;
   void draw_n_classes(Chain& c) const;
-  void launch(Parting& p) const;
-  double part(Parting& p, Stream& stream, bool draw) const;
-  double log_evidence(const std::vector<Count>& cells) const;
   int gather_occupied(Chain& c) const;
 
   Patterns rows_;
   Settings settings_;
-  LogRising rising1_, rising2_;
-  std::vector<LogRising> rising_leaf_;  // of r delta2, for each leaf
-  std::vector<double> log_given_;       // [t][k]: ln of P(k) k!/(k-t)! Gamma(k d1)/Gamma(k d1 + N)
-  std::vector<double> log_v_;           // its sum over k, for each number t of occupied classes
+  std::vector<double> log_row_;    // of each pattern: ln of its share of the rows times what seeing it does to the priors
+  std::vector<double> log_given_;  // [t][k]: ln P(k | t occupied classes)
 };
 
 double log_sum(double a, double b);
