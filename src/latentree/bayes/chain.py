@@ -83,7 +83,7 @@ class Target:
         --------
         >>> target = Target.of(Table.from_codes([[0, 1], [1, 1], [1, 1]]), ClassPrior([1, 1]))
         >>> target.n, target.k_max, target.n_cells
-        (3, 2, 3)
+        (3, 2, 4)
         """
         weights = _counts(table)
         if weights.sum() < prior.k_max:
@@ -145,8 +145,8 @@ def _counts(table: Table) -> IntArray:
     if off.any():
         w = float(table.weights[np.flatnonzero(off)[0]])
         raise DataError(
-            f"A row has the weight {w:g}. Sampling allocates whole rows to classes: weights must be counts. Round them, "
-            "or leave them out."
+            f"A row has the weight {w:g}. Sampling allocates whole rows to classes: weights must be counts. "
+            "Round them, or leave them out."
         )
     if whole.sum() > MOST_COPIES:
         raise DataError(f"The weights add up to {whole.sum():g}; at most {MOST_COPIES:g} rows can be sampled from.")
@@ -182,7 +182,8 @@ class State:
     @property
     def sizes(self) -> IntArray:
         """Rows in each class."""
-        return self.members.sum(axis=1)
+        sizes: IntArray = self.members.sum(axis=1)
+        return sizes
 
 
 @dataclass(frozen=True, eq=False)

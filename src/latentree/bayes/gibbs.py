@@ -26,7 +26,7 @@ __all__ = [
 
 def update_weights(target: Target, state: State, stream: Stream) -> State:
     """(a) p | ... ~ Dirichlet(delta1 + N_1, ..., delta1 + N_k)."""
-    return replace(state, log_weights=stream.dirichlet(target.prior.delta1 + state.sizes))
+    return replace(state, log_weights=stream.dirichlet(np.float64(target.prior.delta1) + state.sizes))
 
 
 def update_parameters(target: Target, state: State, stream: Stream) -> State:

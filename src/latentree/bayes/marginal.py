@@ -1,8 +1,8 @@
 """Reversible jump with the allocation integrated out, in NumPy: slow and obvious.
 
 Jumps are judged by the likelihood of the mixture, so a birth need not be empty nor a death meet an empty class; the
-number of empty classes is drawn exactly. See docs/mathematics/reversible-jump.md. The kernels do the same, with the same
-random numbers; tests compare them draw by draw.
+number of empty classes is drawn exactly. See docs/mathematics/reversible-jump.md. The kernels do the same, with the
+same random numbers; tests compare them draw by draw.
 """
 
 from __future__ import annotations

@@ -47,7 +47,7 @@ class ClassPrior:
     def __post_init__(self) -> None:
         for name in ("delta1", "delta2"):
             value = getattr(self, name)
-            if not _is_number(value) or not 0 < value:
+            if not _is_number(value) or not value > 0:
                 raise bad_parameter(name, "ClassPrior", "a number above 0", value)
         chances = list(self.n_classes)
         if not chances or not all(_is_number(p) and p > 0 for p in chances):
@@ -63,7 +63,8 @@ class ClassPrior:
     def log_k(self) -> FloatArray:
         """Return ln P(k), k = 1 ... kmax."""
         chances = np.asarray(self.n_classes, dtype=np.float64)
-        return np.log(chances / chances.sum())
+        logs: FloatArray = np.log(chances / chances.sum())
+        return logs
 
 
 def prior_on_classes(k_max: int, kind: str | Sequence[float] = "uniform") -> tuple[float, ...]:
@@ -78,8 +79,8 @@ def prior_on_classes(k_max: int, kind: str | Sequence[float] = "uniform") -> tup
 
     Examples
     --------
-    >>> prior_on_classes(4, "geometric")
-    (0.5333333333333333, 0.26666666666666666, 0.13333333333333333, 0.06666666666666667)
+    >>> [round(p, 4) for p in prior_on_classes(4, "geometric")]
+    [0.5333, 0.2667, 0.1333, 0.0667]
     """
     if isinstance(k_max, bool) or not isinstance(k_max, int | np.integer) or k_max < 1:
         raise bad_parameter("k_max", "prior_on_classes", "a whole number of at least 1", k_max)

@@ -97,7 +97,7 @@ def _on_the_simplex(target: Target, u: float, one: FloatArray, stream: Stream) -
 
 
 def _as_the_source(target: Target, u: float, one: FloatArray, stream: Stream) -> tuple[FloatArray, FloatArray]:
-    """theta1_x = u2/u1 theta*_x, theta2_x = (1-u2)/(1-u1) theta*_x for every state but the first, which has the rest."""
+    """theta1_x = u2/u1 theta*_x, theta2_x = (1-u2)/(1-u1) theta*_x for all states but the first, which has the rest."""
     w = np.array([stream.uniform() for _ in one[1:]])
     first, second = w / u * np.exp(one[1:]), (1 - w) / (1 - u) * np.exp(one[1:])
     with np.errstate(divide="ignore"):
