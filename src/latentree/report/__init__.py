@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from .compare import Comparison, compare_classes
 from .latent_class import class_label, describe, profiles, state_labels
+from .sampled import describe_draws
 from .statistics import statistics
 from .text import Shown, render, to_text
 from .warn import Finding, findings
@@ -15,6 +16,7 @@ __all__ = [
     "class_label",
     "compare_classes",
     "describe",
+    "describe_draws",
     "findings",
     "profiles",
     "render",

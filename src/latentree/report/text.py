@@ -89,6 +89,10 @@ def render(
     """Make what ``rich`` prints: the same as :func:`to_text`, the main things in bold."""
     if report["kind"] == "latent class":
         return Group(*_spaced(_latent_class(report, width, max_variables, max_states)))
+    if report["kind"] == "posterior":
+        from .sampled_text import posterior_parts
+
+        return Group(*_spaced(posterior_parts(report, width, max_variables, max_states)))
     return Group(*_spaced(_comparison(report, width)))
 
 
