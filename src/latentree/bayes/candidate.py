@@ -198,4 +198,3 @@ def _log_permanent(match: FloatArray) -> FloatArray:
         terms = [total[subset & ~(1 << i)] + match[:, i, len(members) - 1] for i in members]
         total[subset] = np.logaddexp.reduce(terms, axis=0)
     return total[2**k - 1]
-

@@ -87,9 +87,11 @@ class Target:
         """
         weights = _counts(table)
         if weights.sum() < prior.k_max:
+            n = int(weights.sum())
+            have = "is one row (n_samples=1)" if n == 1 else f"are {n:,} rows"
             raise DataError(
-                f"There are {int(weights.sum())} rows for {prior.k_max} classes; there must be at least as many rows "
-                "as classes. Allow fewer classes."
+                f"There {have} for {prior.k_max} classes; there must be at least as many rows as classes. Allow fewer "
+                "classes."
             )
         options.setdefault("small", max(float(weights.sum()) / 10.0, 2.0))
         return cls(np.ascontiguousarray(table.codes), weights, table.cardinalities, prior, **options)

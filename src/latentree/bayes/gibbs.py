@@ -32,9 +32,7 @@ def update_weights(target: Target, state: State, stream: Stream) -> State:
 def update_parameters(target: Target, state: State, stream: Stream) -> State:
     """(b) theta_ij | ... ~ Dirichlet(delta2 + N_ij1, ..., delta2 + N_ijr)."""
     counts = cell_counts(target, state.members)
-    return replace(
-        state, log_theta=np.array([dirichlets(target, target.prior.delta2 + own, stream) for own in counts])
-    )
+    return replace(state, log_theta=np.array([dirichlets(target, target.prior.delta2 + own, stream) for own in counts]))
 
 
 def update_allocation(target: Target, state: State, stream: Stream) -> State:

@@ -113,6 +113,8 @@ def sample(
         if file.exists():
             resumed = file.load()
             start = _unpacked(resumed.payload)
+    if resumed is not None and start.drawn >= n_draws:  # nothing is left to do
+        return _draws(table, prior, method, n_burn, thin, start, StopReason.FINISHED, resumed.seconds)
     began = time.monotonic()
     with ThreadPoolExecutor(min(threads, n_chains)) as pool:
         outcome = run(

@@ -76,14 +76,42 @@ MODELS, SAMPLING, OUTPUT = "Which models", "How they are sampled", "Output"
     section=MODELS,
     help="Dirichlet parameter of the answers of a class; 1 is flat.",
 )
-@option("--draws", type=click.IntRange(min=1), default=1000, show_default=True, metavar="N", section=SAMPLING,
-        help="Models to keep of each chain.")  # fmt: skip
-@option("--burn", type=click.IntRange(min=0), default=1000, show_default=True, metavar="N", section=SAMPLING,
-        help="Sweeps of each chain to throw away before.")  # fmt: skip
-@option("--thin", type=click.IntRange(min=1), default=5, show_default=True, metavar="N", section=SAMPLING,
-        help="Sweeps from one kept model to the next.")  # fmt: skip
-@option("--chains", type=click.IntRange(min=1), default=4, show_default=True, metavar="N", section=SAMPLING,
-        help="Chains, each from its own start; they should agree.")  # fmt: skip
+@option(
+    "--draws",
+    type=click.IntRange(min=1),
+    default=1000,
+    show_default=True,
+    metavar="N",
+    section=SAMPLING,
+    help="Models to keep of each chain.",
+)
+@option(
+    "--burn",
+    type=click.IntRange(min=0),
+    default=1000,
+    show_default=True,
+    metavar="N",
+    section=SAMPLING,
+    help="Sweeps of each chain to throw away before.",
+)
+@option(
+    "--thin",
+    type=click.IntRange(min=1),
+    default=5,
+    show_default=True,
+    metavar="N",
+    section=SAMPLING,
+    help="Sweeps from one kept model to the next.",
+)
+@option(
+    "--chains",
+    type=click.IntRange(min=1),
+    default=4,
+    show_default=True,
+    metavar="N",
+    section=SAMPLING,
+    help="Chains, each from its own start; they should agree.",
+)
 @option(
     "--method",
     type=click.Choice(["marginal", "reversible-jump"]),
@@ -93,17 +121,46 @@ MODELS, SAMPLING, OUTPUT = "Which models", "How they are sampled", "Output"
     section=SAMPLING,
     help="Reversible jump without the allocation of rows to classes (marginal), which mixes best, or with it.",
 )
-@option("--seed", type=click.IntRange(min=0), default=0, show_default=True, metavar="N", section=SAMPLING,
-        help="Where the random numbers come from: the same seed gives the same draws.")  # fmt: skip
-@option("--threads", type=click.IntRange(min=1), default=1, show_default=True, metavar="N", section=SAMPLING,
-        help="Chains at a time; they do not change the result.")  # fmt: skip
-@option("--time-limit", type=click.FloatRange(min=0), metavar="SECONDS", section=SAMPLING,
-        help="Stop after this time with what was drawn.")  # fmt: skip
-@option("--checkpoint", type=click.Path(), metavar="FILE", section=SAMPLING,
-        help="Keep the state in this file, and go on from it if it is there.")  # fmt: skip
+@option(
+    "--seed",
+    type=click.IntRange(min=0),
+    default=0,
+    show_default=True,
+    metavar="N",
+    section=SAMPLING,
+    help="Where the random numbers come from: the same seed gives the same draws.",
+)
+@option(
+    "--threads",
+    type=click.IntRange(min=1),
+    default=1,
+    show_default=True,
+    metavar="N",
+    section=SAMPLING,
+    help="Chains at a time; they do not change the result.",
+)
+@option(
+    "--time-limit",
+    type=click.FloatRange(min=0),
+    metavar="SECONDS",
+    section=SAMPLING,
+    help="Stop after this time with what was drawn.",
+)
+@option(
+    "--checkpoint",
+    type=click.Path(),
+    metavar="FILE",
+    section=SAMPLING,
+    help="Keep the state in this file, and go on from it if it is there.",
+)
 @learning_options
-@option("--show", type=click.IntRange(min=1), metavar="N", section=OUTPUT,
-        help="Show the models with this number of classes. Default: the most probable.")  # fmt: skip
+@option(
+    "--show",
+    type=click.IntRange(min=1),
+    metavar="N",
+    section=OUTPUT,
+    help="Show the models with this number of classes. Default: the most probable.",
+)
 @option(
     "--level",
     type=click.FloatRange(0, 1, min_open=True, max_open=True),
@@ -113,10 +170,20 @@ MODELS, SAMPLING, OUTPUT = "Which models", "How they are sampled", "Output"
     section=OUTPUT,
     help="What the intervals hold of the posterior.",
 )
-@option("--out", type=click.Path(), metavar="FILE", section=OUTPUT,
-        help="Write all draws to this netCDF file, which ArviZ and xarray read.")  # fmt: skip
-@option("--model", type=click.Path(), metavar="FILE", section=OUTPUT,
-        help="Write the posterior means to this file (JSON), as a model for the other commands.")  # fmt: skip
+@option(
+    "--out",
+    type=click.Path(),
+    metavar="FILE",
+    section=OUTPUT,
+    help="Write all draws to this netCDF file, which ArviZ and xarray read.",
+)
+@option(
+    "--model",
+    type=click.Path(),
+    metavar="FILE",
+    section=OUTPUT,
+    help="Write the posterior means to this file (JSON), as a model for the other commands.",
+)
 @option(
     "--assign",
     type=click.Path(),
@@ -125,8 +192,13 @@ MODELS, SAMPLING, OUTPUT = "Which models", "How they are sampled", "Output"
     help="Write the rows of DATA to this file, with the class of each and the probability of every class appended; "
     "CSV, TSV if it ends in .tsv, gzipped if in .gz.",
 )
-@option("--plots", type=click.Path(), metavar="FOLDER", section=OUTPUT,
-        help="Write pictures there: posterior of the number of classes, traces, profiles with intervals.")  # fmt: skip
+@option(
+    "--plots",
+    type=click.Path(),
+    metavar="FOLDER",
+    section=OUTPUT,
+    help="Write pictures there: posterior of the number of classes, traces, profiles with intervals.",
+)
 @option("--all", "everything", is_flag=True, section=OUTPUT, help="Show all variables and states, however many.")
 def command(
     data: str,
@@ -140,7 +212,8 @@ def command(
 ) -> int:
     """Bayesian latent class analysis: how probable is each number of classes, and how sure is everything else.
 
-    DATA is a file, '-' for standard input, or a data set of latentree by name, read as in 'fit'. Weights must be counts.
+    DATA is a file, '-' for standard input, or a data set of latentree by name, read as in 'fit'. Weights must be
+    counts.
 
     Models are drawn from the posterior distribution over the number of classes and all their probabilities. Classes are
     relabelled so that each is the same class in every draw. R-hat near 1 says that the chains agree.
@@ -231,7 +304,12 @@ def _write(draws: Draws, k: int, source: Source, files: dict[str, str | None]) -
         from .. import __version__
         from ..formats.json import save
 
-        told = {"command": "latentree sample", "latentree": __version__, "data": source.name, "n_draws": int(draws.k.size)}
+        told = {
+            "command": "latentree sample",
+            "latentree": __version__,
+            "data": source.name,
+            "n_draws": int(draws.k.size),
+        }
         save(means.with_parameters(means.parameters, provenance=told), files["model"])
         note(f"Model written to '{files['model']}'.")
     if files["assign"] is not None:

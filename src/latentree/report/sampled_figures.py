@@ -5,12 +5,16 @@ They need matplotlib: ``pip install latentree[plot]``.
 
 from __future__ import annotations
 
+import io
 import os
+from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from ..bayes import ClassDraws, Draws, relabel, summarise
+from ..files import write_atomically
 from .figures import _axes, _plain
 from .latent_class import class_label, state_labels
 
@@ -115,12 +119,7 @@ def plot_profile_intervals(draws: ClassDraws, ax: Any = None, *, level: float = 
 
 def save_plots(draws: Draws, folder: str | os.PathLike[str], *, k: int | None = None) -> list[str]:
     """Write all pictures to a folder as PNG files; return their names."""
-    import io
-    from pathlib import Path
-
-    from ..files import write_atomically
-
-    made = {
+    made: dict[str, Callable[[], Any]] = {
         "n_classes": lambda: plot_n_classes(draws),
         "trace_n_classes": lambda: plot_trace(draws),
         "trace_log_likelihood": lambda: plot_trace(draws, what="log_likelihood"),

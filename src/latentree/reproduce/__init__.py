@@ -13,6 +13,7 @@ __all__ = ["NAMES", "reproduce"]
 
 NAMES = {
     "merging": "K table 5.1: merging states of over-fitted models",
+    "reversible-jump": "W tables 5.1-5.3, figures 5.2-5.14 and 4.6: Bayesian latent class models",
     "selection": "W figures 4.4-4.5, tables 4.1-4.4, 4.6, and E 3.1: choosing the number of classes",
 }
 """What can be reproduced; the module has the same name, with underscores."""
