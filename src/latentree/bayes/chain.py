@@ -70,7 +70,7 @@ class Target:
     cardinalities: NDArray[np.int32]
     prior: ClassPrior
     split: str = "simplex"
-    scale: float = 1.0
+    scale: float = 1.5
     tries: int = 4
     informed: float = 1.0
     small: float = 50.0

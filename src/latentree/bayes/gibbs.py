@@ -47,7 +47,7 @@ def update_allocation(target: Target, state: State, stream: Stream) -> State:
                 members[j, p] = left
                 break
             if left:
-                members[j, p] = stream.binomial(left, min(chance[j] / (chance[j] + rest), 1.0))
+                members[j, p] = stream.binomial(left, chance[j] / (chance[j] + rest))
                 left -= members[j, p]
     return replace(state, members=members)
 

@@ -94,6 +94,8 @@ class Stream:
             return 0
         if p >= 1.0:
             return n
+        if n == 1:
+            return int(self.uniform() < p)
         if p > 0.5:
             return n - self._counted_up(n, 1.0 - p)
         left, at = self.uniform(), exp(n * log1p(-p))

@@ -80,6 +80,15 @@ void Sampler::restore(const Chain& c, Split& s) const {
   }
 }
 
+std::pair<double, double> Sampler::log_densities(const Split& s, int pattern) const {
+  double first = 0.0, second = 0.0;
+  for (int a = rows_.begin[pattern]; a < rows_.begin[pattern + 1]; ++a) {
+    first += s.first[rows_.cells[a]];
+    second += s.second[rows_.cells[a]];
+  }
+  return {first, second};
+}
+
 // ln of the members' part of A_S. The chance of the allocation cancels against the likelihood of the allocated members:
 // what remains is the likelihood of the two as a mixture.
 double Sampler::log_members_ratio(const Chain& c, const Split& s) const {
@@ -89,8 +98,8 @@ double Sampler::log_members_ratio(const Chain& c, const Split& s) const {
   for (int p = 0; p < rows_.size(); ++p) {
     const Count m = m1[p] + (s.j2 == s.j1 ? 0 : m2[p]);
     if (m == 0) continue;
-    const double first = s.log_u + log_density(s.first.data(), p), second = s.log_v + log_density(s.second.data(), p);
-    ratio += double(m) * (log_sum(first, second) - log_density(s.one.data(), p));
+    const auto [first, second] = log_densities(s, p);
+    ratio += double(m) * (log_sum(s.log_u + first, s.log_v + second) - log_density(s.one.data(), p));
   }
   return ratio;
 }
@@ -173,7 +182,8 @@ void Sampler::split_or_combine(Chain& c) const {
       Count &m1 = c.members[std::size_t(s.j1) * n + p], &m2 = c.members[std::size_t(j2) * n + p];
       m2 = 0;
       if (m1 == 0) continue;
-      const double odds = s.log_v - s.log_u + log_density(s.second.data(), p) - log_density(s.first.data(), p);
+      const auto [first, second] = log_densities(s, p);
+      const double odds = s.log_v - s.log_u + second - first;
       const Count stay = c.stream.binomial(m1, 1.0 / (1.0 + std::exp(odds)));
       m2 = m1 - stay;
       m1 = stay;

@@ -62,9 +62,13 @@ void Sampler::split_or_combine_marginal(Chain& c, Densities& d) const {
   double change = 0.0;
   for (int p = 0; p < rows_.size(); ++p) {
     const double base = d.base[p] - s.log_p;
-    const double total = splits ? log_added(others[p], s.log_u + log_density(s.first.data(), p) - base,
-                                            s.log_v + log_density(s.second.data(), p) - base)
-                                : log_added(others[p], log_density(s.one.data(), p) - base);
+    double total;
+    if (splits) {
+      const auto [first, second] = log_densities(s, p);
+      total = log_added(others[p], s.log_u + first - base, s.log_v + second - base);
+    } else {
+      total = log_added(others[p], log_density(s.one.data(), p) - base);
+    }
     change += double(rows_.weights[p]) * (total - d.mix[p]);
   }
   const double ratio = splits ? change + log_split_terms(s, c.k) : change - log_split_terms(s, c.k - 1);

@@ -95,6 +95,7 @@ class Stream {
   std::int64_t counted_up(std::int64_t n, double p) {
     if (n == 0 || p <= 0.0) return 0;
     if (p >= 1.0) return n;
+    if (n == 1) return uniform() < p;
     if (p > 0.5) return n - counted_up(n, 1.0 - p);
     const double odds = p / (1.0 - p);
     double left = uniform(), at = std::exp(double(n) * std::log1p(-p));

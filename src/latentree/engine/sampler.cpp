@@ -113,23 +113,19 @@ void Sampler::draw_parameters(Chain& c) const {
 
 // (c) allocation: P(z = j) proportional to p_j f(y | theta_j), for all copies of a pattern at once
 void Sampler::allocate(Chain& c) const {
-  std::vector<double> chance(c.k);
+  std::vector<double> chance(c.k), after(c.k);  // and what the classes after each have together
   for (int p = 0; p < rows_.size(); ++p) {
     double top = -std::numeric_limits<double>::infinity(), sum = 0.0;
     for (int j = 0; j < c.k; ++j) top = std::max(top, chance[j] = c.log_weights[j] + log_density(c, j, p));
-    for (int j = 0; j < c.k; ++j) sum += chance[j] = std::exp(chance[j] - top);
+    for (int j = c.k - 1; j >= 0; --j) {
+      after[j] = sum;
+      sum += chance[j] = std::exp(chance[j] - top);
+    }
     Count left = rows_.weights[p];
     for (int j = 0; j < c.k; ++j) {
       Count& m = c.members[std::size_t(j) * rows_.size() + p];
-      m = j + 1 == c.k ? left : left == 0 ? 0 : c.stream.binomial(left, std::min(chance[j] / sum, 1.0));
+      m = left == 0 ? 0 : after[j] <= 0.0 ? left : c.stream.binomial(left, chance[j] / (chance[j] + after[j]));
       left -= m;
-      sum = 0.0;  // summed afresh: what is left of a sum may be rounding only
-      for (int l = j + 1; l < c.k; ++l) sum += chance[l];
-      if (sum <= 0.0 && j + 1 < c.k) {
-        m += left;
-        left = 0;
-        sum = 1.0;
-      }
     }
   }
 }

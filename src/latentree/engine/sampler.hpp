@@ -4,6 +4,7 @@
 // The files of latentree/bayes hold the same moves in NumPy, where they read like the paper.
 #pragma once
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 #include "random.hpp"
@@ -34,7 +35,7 @@ struct Settings {
   double delta1 = 1.0, delta2 = 1.0;  // Dirichlet parameters of the weights and of the leaves
   std::vector<double> log_prior;      // ln P(k), k = 1 ... kmax
   bool simplex = true;                // split on the simplex, or as the source does
-  double scale = 1.0;                 // s of the simplex split
+  double scale = 1.5;                 // s of the simplex split
   int tries = 4;                      // marginal jumps of each kind in a sweep
   double informed = 1.0;              // how often a marginal birth sees the row it starts from
   double small = 50.0;                // half of the marginal births have a weight of about 1/small
@@ -60,11 +61,15 @@ class Sampler {
   void count(const Chain& chain, int j, Count* sizes, Count* cells) const;  // size and cell counts of class j
 
  private:
+  struct Split;
+  struct Densities;
+
   // Gibbs (sampler.cpp)
   void draw_weights(Chain& c) const;
   void draw_parameters(Chain& c) const;
   void allocate(Chain& c) const;
   double log_density(const double* log_theta, int pattern) const;  // ln f(y | theta)
+  std::pair<double, double> log_densities(const Split& s, int pattern) const;  // of the two
   double log_density(const Chain& c, int j, int pattern) const {
     return log_density(c.log_theta.data() + std::size_t(j) * rows_.n_cells(), pattern);
   }
@@ -72,7 +77,6 @@ class Sampler {
   // reversible jump (jump.cpp)
   void split_or_combine(Chain& c) const;
   void birth_or_death(Chain& c) const;
-  struct Split;
   bool propose(Chain& c, Split& s) const;
   void restore(const Chain& c, Split& s) const;
   bool choose_split(Chain& c, Split& s) const;
@@ -86,7 +90,6 @@ class Sampler {
   double chance_up(int k) const;
   void drop(Chain& c, int j) const;
   // the same without the allocation (marginal.cpp)
-  struct Densities;
   void jump_marginal(Chain& c) const;
   void split_or_combine_marginal(Chain& c, Densities& d) const;
   void birth_or_death_marginal(Chain& c, Densities& d) const;

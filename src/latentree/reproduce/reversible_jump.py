@@ -367,7 +367,7 @@ def candidates(runs: int, sweeps: Sequence[int], seed: int) -> str:
 HEAD = """\
 # Reversible jump over the number of classes (W 5)
 
-Made by `latentree reproduce reversible-jump --out docs/reproduction/reversible-jump.md` in {seconds:.0f} s.
+Made by `latentree reproduce reversible-jump {arguments}` in {seconds:.0f} s.
 
 The source's data sets are not published, so data of the same kind are drawn: parameters uniform, binary leaves. It does
 not give kmax; here it is 10. The ratios are those of [the mathematics](../mathematics/reversible-jump.md), which pass
@@ -443,6 +443,7 @@ def main(arguments: Sequence[str]) -> None:
     parser.add_argument("--sweeps", type=int, default=100_000, help="sweeps of tables 5.1 and 5.2")
     parser.add_argument("--draws", type=int, default=3_000, help="draws of each chain in table 5.3")
     parser.add_argument("--runs", type=int, default=15, help="runs of the candidate method")
+    parser.add_argument("--longest", type=int, default=100_000, help="sweeps of its longer runs")
     parser.add_argument("--quick", action="store_true", help="a hundredth of everything, to see that it runs")
     given = parser.parse_args(arguments)
     if given.quick:
@@ -454,6 +455,7 @@ def main(arguments: Sequence[str]) -> None:
         sizes_of_data(given.models, given.draws, given.seed),
         one_data_set(given.seed),
         estimates(given.problems, 300 if given.quick else 10_000, given.seed),
-        candidates(given.runs, (200,) if given.quick else (10_000, 100_000), given.seed),
+        candidates(given.runs, (200,) if given.quick else (10_000, given.longest), given.seed),
     ]
-    deliver(HEAD.format(seconds=time.perf_counter() - began) + "".join(parts), given.out)
+    head = HEAD.format(seconds=time.perf_counter() - began, arguments=" ".join(arguments))
+    deliver(head + "".join(parts), given.out)
