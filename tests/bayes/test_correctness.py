@@ -79,7 +79,9 @@ def test_posterior_of_k_is_exact(moves, prior, data):
     table = Table.from_codes(rows, list(cardinalities))
     jumps = ("marginal", "marginal without n_classes")
     target = Target.of(table, own, tries=1)
-    check_k(run(target, MOVES[moves], 25_000 if moves in jumps else 50_000), exact)
+    check_k(
+        run(target, MOVES[moves], 25_000 if moves in jumps else 90_000 if moves == "birth_death" else 50_000), exact
+    )
 
 
 @pytest.mark.parametrize("data", list(DATA))

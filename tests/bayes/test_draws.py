@@ -47,7 +47,7 @@ def three_classes(n: int = 400, seed: int = 0) -> Table:
 
 @pytest.fixture(scope="module")
 def draws() -> Draws:
-    prior = ClassPrior(prior_on_classes(6))
+    prior = ClassPrior(prior_on_classes(6, "geometric"))
     return sample(three_classes(), prior, rng=np.random.default_rng(0), n_draws=250, n_burn=400, n_chains=3)
 
 

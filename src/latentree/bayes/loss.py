@@ -8,6 +8,7 @@ from itertools import product
 from math import exp, prod
 
 import numpy as np
+from scipy.optimize import minimize
 
 from ..errors import DataError, bad_parameter
 from .chain import FloatArray, IntArray
@@ -153,8 +154,26 @@ def _annealed(
             a, b, now = a2, b2, new
             if now < best:
                 best, kept = now, (weights, theta)
+    kept, best = _descended(kept, best, energy, draws.offsets)
     order = np.argsort(-kept[0], kind="stable")
     return PointEstimate(kept[0][order], kept[1][order], best)
+
+
+def _descended(
+    kept: tuple[FloatArray, FloatArray],
+    best: float,
+    energy: Callable[[FloatArray, FloatArray], float],
+    offsets: IntArray,
+) -> tuple[tuple[FloatArray, FloatArray], float]:
+    """Go down to the bottom of the valley that annealing has found."""
+    k = len(kept[0])
+    start = np.log(np.maximum(np.concatenate([kept[0], kept[1].ravel()]), 1e-9))
+
+    def model(x: FloatArray) -> tuple[FloatArray, FloatArray]:
+        return _softmax(x[:k], x[k:].reshape(k, -1), offsets)
+
+    found = minimize(lambda x: energy(*model(x)), start, method="L-BFGS-B", options={"maxiter": 200})
+    return (model(found.x), float(found.fun)) if found.fun < best else (kept, best)
 
 
 def _softmax(a: FloatArray, b: FloatArray, offsets: IntArray) -> tuple[FloatArray, FloatArray]:
