@@ -77,11 +77,9 @@ def test_posterior_of_k_is_exact(moves, prior, data):
     own = ClassPrior(prior_on_classes(4, kind), d1, d2)
     exact = posterior_of_k(rows, cardinalities, own.n_classes, d1, d2)
     table = Table.from_codes(rows, list(cardinalities))
-    jumps = ("marginal", "marginal without n_classes")
     target = Target.of(table, own, tries=1)
-    check_k(
-        run(target, MOVES[moves], 25_000 if moves in jumps else 90_000 if moves == "birth_death" else 50_000), exact
-    )
+    n = {"marginal": 25_000, "marginal without n_classes": 25_000, "birth_death": 90_000}.get(moves, 50_000)
+    check_k(run(target, MOVES[moves], n), exact)
 
 
 @pytest.mark.parametrize("data", list(DATA))

@@ -386,12 +386,28 @@ def test_files_round_trip(tmp_path, method):
     assert list(tmp_path.iterdir()) == [tmp_path / "draws.nc"]
 
 
-def test_arviz_reads_the_files(draws, tmp_path):
+def test_old_arviz_reads_the_files(draws, tmp_path):
+    """Releases before 1.0 have InferenceData."""
     az = pytest.importorskip("arviz")
-    pytest.importorskip("h5netcdf")
+    if not hasattr(az, "InferenceData"):
+        pytest.skip("this is a new ArviZ")
     draws.save(tmp_path / "draws.nc")
     data = az.from_netcdf(tmp_path / "draws.nc", engine="h5netcdf")
+    assert isinstance(data, az.InferenceData)
     assert float(az.rhat(data, var_names=["n_classes"])["n_classes"]) == pytest.approx(draws.k_r_hat, rel=1e-6)
+
+
+def test_new_arviz_takes_the_tree_and_the_files(draws, tmp_path):
+    """Releases from 1.0 on are made of arviz-base, -stats and -plots, and work on DataTree."""
+    stats = pytest.importorskip("arviz_stats")
+    xarray = pytest.importorskip("xarray")
+    draws.save(tmp_path / "draws.nc")
+    with xarray.open_datatree(tmp_path / "draws.nc", engine="h5netcdf") as saved:
+        for tree in (draws.to_datatree(), saved):
+            found = stats.rhat(tree, var_names=["n_classes"])["n_classes"]
+            assert float(found) == pytest.approx(draws.k_r_hat, rel=1e-6)
+            size = stats.ess(tree, var_names=["n_classes"], method="mean")["n_classes"]
+            assert float(size) == pytest.approx(draws.k_effective, rel=0.05)
 
 
 def test_damaged_files_are_explained(tmp_path):

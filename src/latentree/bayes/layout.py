@@ -4,7 +4,7 @@ Groups: ``posterior`` (n_classes, weights, theta by chain and draw), ``sample_st
 and accepted by chain) and ``observed_data`` (distinct rows and their counts). ``theta`` has one axis ``cell``, a cell
 being a state of a variable; the coordinates ``variable`` and ``state`` say which.
 
-They need xarray, and files need h5netcdf: ``pip install latentree[arviz]``.
+They need xarray, and files need h5netcdf and h5py: ``pip install latentree[arviz]``.
 """
 
 from __future__ import annotations
@@ -169,5 +169,6 @@ def _xarray() -> Any:
 def _engine() -> None:
     try:
         import h5netcdf  # type: ignore[import-untyped]  # noqa: F401
+        import h5py  # type: ignore[import-untyped]  # noqa: F401
     except ImportError:
-        raise LatentreeError("netCDF files need h5netcdf: pip install latentree[arviz]") from None
+        raise LatentreeError("netCDF files need h5netcdf and h5py: pip install latentree[arviz]") from None

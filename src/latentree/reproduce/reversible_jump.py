@@ -454,7 +454,7 @@ def main(arguments: Sequence[str]) -> None:
         printed_ratios(max(given.sweeps // 5, 200), given.seed),
         sizes_of_data(given.models, given.draws, given.seed),
         one_data_set(given.seed),
-        estimates(given.problems, 300 if given.quick else 10_000, given.seed),
+        estimates(given.problems, 300 if given.quick else 3_000, given.seed),
         candidates(given.runs, (200,) if given.quick else (10_000, given.longest), given.seed),
     ]
     head = HEAD.format(seconds=time.perf_counter() - began, arguments=" ".join(arguments))
