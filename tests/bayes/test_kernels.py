@@ -115,6 +115,27 @@ def test_sweeps_are_the_twins(method, d1, d2, split):
     assert seen == {3} if method == "gibbs" else len(seen) > 1
 
 
+def test_extreme_priors_and_many_leaves():
+    """Weights and probabilities below what a double holds, and rows that disagree by hundreds of digits."""
+    rng = np.random.default_rng(0)
+    rows = np.where(rng.random((40, 400)) < 0.02, 1, 0) ^ (np.arange(40) % 2)[:, None]
+    target = Target.of(Table.from_codes(rows, [2] * 400), ClassPrior(prior_on_classes(4), 0.01, 0.01), tries=2)
+    state = init(target, np.random.default_rng(1), k=4)
+    for _ in range(3):
+        expected = twin_step(target, state, SWEEPS["marginal"])
+        state, info = step(target, state)
+        assert state.stream.tolist() == expected.stream.tolist()
+        assert state.members.tolist() == expected.members.tolist()
+        assert np.isfinite(state.log_weights).all() and np.isfinite(state.log_theta).all()
+        assert np.isfinite(info.log_likelihood).all()
+    state, info = step(target, state, n_sweeps=200)
+    assert np.isfinite(info.log_likelihood).all()
+    # Two kinds of rows that no class can share: every class holds one kind only.
+    kind = (target.codes.mean(axis=1) > 0.5).astype(int)
+    for own in state.members[state.sizes > 0]:
+        assert len(np.unique(kind[own > 0])) == 1
+
+
 def test_cutting_a_run_changes_nothing():
     target = Target.of(table(4), ClassPrior(prior_on_classes(4)))
     start = init(target, np.random.default_rng(2))

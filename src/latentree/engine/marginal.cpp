@@ -18,9 +18,9 @@ double log_added(double sum, double a, double b = kNever) {
 }
 }  // namespace
 
-// f(y | theta_j) of all patterns and components, relative to a scale of each pattern's own.
+// p_j f(y | theta_j) of all patterns and components, relative to the largest of each pattern.
 struct Sampler::Densities {
-  std::vector<double> base, mix;           // of each pattern: ln of the scale; ln of the mixture, relative to it
+  std::vector<double> base, mix;           // of each pattern: ln of the largest; ln of the mixture, relative to it
   std::vector<std::vector<double>> value;  // [component][pattern]
 };
 
@@ -30,21 +30,19 @@ void Sampler::fill(const Chain& c, Densities& d) const {
   d.mix.assign(n, 0.0);
   d.value.assign(c.k, std::vector<double>(n));
   for (int j = 0; j < c.k; ++j)
-    for (int p = 0; p < n; ++p) d.base[p] = std::max(d.base[p], d.value[j][p] = log_density(c, j, p));
-  for (int j = 0; j < c.k; ++j) {
-    const double weight = std::exp(c.log_weights[j]);
-    for (int p = 0; p < n; ++p) d.mix[p] += weight * (d.value[j][p] = std::exp(d.value[j][p] - d.base[p]));
-  }
+    for (int p = 0; p < n; ++p)
+      d.base[p] = std::max(d.base[p], d.value[j][p] = c.log_weights[j] + log_density(c, j, p));
+  for (int j = 0; j < c.k; ++j)
+    for (int p = 0; p < n; ++p) d.mix[p] += d.value[j][p] = std::exp(d.value[j][p] - d.base[p]);
   for (int p = 0; p < n; ++p) d.mix[p] = std::log(d.mix[p]);
 }
 
-// Sum of the weighted densities of all components but two (or one).
+// The mixture without two components (or one).
 std::vector<double> Sampler::rest(const Chain& c, const Densities& d, int j1, int j2) const {
   std::vector<double> sum(rows_.size(), 0.0);
   for (int j = 0; j < c.k; ++j) {
     if (j == j1 || j == j2) continue;
-    const double weight = std::exp(c.log_weights[j]);
-    for (int p = 0; p < rows_.size(); ++p) sum[p] += weight * d.value[j][p];
+    for (int p = 0; p < rows_.size(); ++p) sum[p] += d.value[j][p];
   }
   return sum;
 }
