@@ -64,7 +64,7 @@ sanitize: $(READY)
 	  --config-settings=cmake.define.LATENTREE_SANITIZE=ON --config-settings=build-dir=build/sanitized ".[test]"
 	LD_PRELOAD="$$($(CXX) -print-file-name=libasan.so) $$($(CXX) -print-file-name=libubsan.so)" \
 	  ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1 \
-	  $(ASAN)/bin/python -m pytest -n auto tests/engine tests/estimation tests/test_infer.py
+	  $(ASAN)/bin/python -m pytest -n auto tests/engine tests/estimation tests/test_infer.py tests/bayes/test_kernels.py
 
 # A wheel, installed alone into a clean environment, must do the demo's work.
 wheel: $(READY)

@@ -14,6 +14,7 @@ from typing import Any
 __version__ = "0.1.0"
 
 _HOME = {
+    "BayesianLatentClass": "estimators",
     "Budget": "runner",
     "Checkpoint": "checkpoint",
     "Counts": "model",
@@ -44,6 +45,7 @@ _HOME = {
     "standard_dimension": "dimension",
 }
 _MODULES = (
+    "bayes",
     "cardinality",
     "checkpoint",
     "datasets",

@@ -1,6 +1,7 @@
 """The public names, for type checkers; at run time they are loaded when first used."""
 
 from . import (
+    bayes as bayes,
     checkpoint as checkpoint,
     datasets as datasets,
     dimension as dimension,
@@ -30,7 +31,11 @@ from .errors import (
     ParameterError as ParameterError,
 )
 from .estimation import Fit as Fit, estimate as estimate, fit_classes as fit_classes
-from .estimators import LatentClass as LatentClass, compare as compare
+from .estimators import (
+    BayesianLatentClass as BayesianLatentClass,
+    LatentClass as LatentClass,
+    compare as compare,
+)
 from .formats.models import load as load
 from .model import Counts as Counts, Model as Model
 from .runner import Budget as Budget, Progress as Progress, StopReason as StopReason

@@ -21,6 +21,7 @@ __all__ = ["application"]
 COMMANDS = {
     "fit": "fit",
     "compare": "compare",
+    "sample": "sample",
     "show": "show",
     "report": "report",
     "explore": "explore",
@@ -41,7 +42,7 @@ EXITS = {
     0: "Done.",
     FAILED: "Something is wrong with the data, the model or a file; the message says what.",
     MISUSED: "Wrong usage: an unknown option, a missing argument, a value that cannot be.",
-    INTERRUPTED: "Interrupted by Ctrl-C; 'fit' still shows and writes the best so far.",
+    INTERRUPTED: "Interrupted by Ctrl-C; 'fit' and 'sample' still show and write what there is.",
 }
 
 EXAMPLES = """

@@ -66,3 +66,49 @@ class Em:
     def log_likelihood(self, run: int, /) -> float: ...
     def evaluations(self, run: int, /) -> int: ...
     def status(self, run: int, /) -> int: ...
+
+class Sampler:
+    def __init__(
+        self,
+        codes: NDArray[np.int16],
+        states: IntArray,
+        weights: NDArray[np.int64],
+        delta1: float,
+        delta2: float,
+        log_prior: FloatArray,
+        simplex: bool,
+        scale: float,
+        tries: int,
+        informed: float,
+        small: float,
+        /,
+    ) -> None: ...
+    def advance(
+        self,
+        k: int,
+        log_weights: FloatArray,
+        log_theta: FloatArray,
+        members: NDArray[np.int64],
+        stream: NDArray[np.uint64],
+        moves: Sequence[int],
+        n_sweeps: int,
+        thin: int,
+        with_counts: bool,
+        /,
+    ) -> tuple[
+        int,
+        FloatArray,
+        FloatArray,
+        NDArray[np.int64],
+        NDArray[np.uint64],
+        IntArray,
+        FloatArray,
+        FloatArray,
+        FloatArray,
+        NDArray[np.int64],
+        NDArray[np.int64],
+        NDArray[np.int64],
+        NDArray[np.int64],
+    ]: ...
+
+def draw(words: NDArray[np.uint64], kind: int, a: float, b: float, n: int, /) -> FloatArray: ...

@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <stdexcept>
 
+#include "arrays.hpp"
 #include "distinct.hpp"
 #include "engine.hpp"
 #include "relocate.hpp"
@@ -17,41 +18,15 @@
 namespace nb = nanobind;
 using namespace latentree;
 
+void bind_sampler(nb::module_& m);  // bind_sampler.cpp
+
 namespace {
-
-template <class T, class... Shape>
-using In = nb::ndarray<const T, nb::c_contig, nb::device::cpu, Shape...>;
-template <class T>
-using Out = nb::ndarray<nb::numpy, T>;
-
-template <class T>
-Out<T> give(std::vector<T> values, std::vector<std::size_t> shape) {
-  auto* owned = new std::vector<T>(std::move(values));
-  nb::capsule owner(owned, [](void* p) noexcept { delete static_cast<std::vector<T>*>(p); });
-  return Out<T>(owned->data(), shape.size(), shape.data(), owner);
-}
-
-template <class T>
-Out<T> give(std::vector<T> values) {
-  const std::size_t n = values.size();
-  return give(std::move(values), {n});
-}
-
-template <class T, class Array>
-std::vector<T> copy(const Array& a) {
-  return std::vector<T>(a.data(), a.data() + a.size());
-}
 
 using Vector = In<double, nb::ndim<1>>;
 using Matrix = In<double, nb::ndim<2>>;
 using IntVector = In<std::int32_t, nb::ndim<1>>;
 using EvidenceColumn =
     std::tuple<Index, IntVector, std::optional<Matrix>, std::optional<Vector>, std::optional<Matrix>>;
-
-// What Python hands over is checked here, whatever its own layer has checked: a wrong size must not reach the kernels.
-void require(bool holds, const char* what) {
-  if (!holds) throw std::invalid_argument(what);
-}
 
 void check_column(const Column& c, std::size_t n_nodes, const std::vector<Index>& states, std::size_t n_rows) {
   require(c.node >= 0 && std::size_t(c.node) < n_nodes, "evidence on a node that is not there");
@@ -250,6 +225,7 @@ NB_MODULE(_core, m) {
       });
   m.def("make_engine", &make_engine);
   m.def("relocations", &relocate);
+  bind_sampler(m);
 
   nb::class_<Em>(m, "Em")
       .def("__init__", [](Em* self, std::shared_ptr<Engine> engine, Matrix starts, std::optional<Vector> pseudo,

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
+from .bayesian import BayesianLatentClass
 from .comparing import ClassComparison, compare
 from .latent_class import LatentClass
 
-__all__ = ["ClassComparison", "LatentClass", "compare"]
+__all__ = ["BayesianLatentClass", "ClassComparison", "LatentClass", "compare"]

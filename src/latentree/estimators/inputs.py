@@ -139,7 +139,7 @@ def generator(random_state: Any) -> tuple[np.random.Generator, int | None]:
 # ---- data ----------------------------------------------------------------------------------------------------------
 
 
-def validated(estimator: LatentClass, X: Any, *, reset: bool) -> Any:
+def validated(estimator: Any, X: Any, *, reset: bool) -> Any:
     """Return a narwhals frame or an array, checked by scikit-learn's rules."""
     frame = nw.from_native(X, pass_through=True)
     if isinstance(frame, nw.LazyFrame):

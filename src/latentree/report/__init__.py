@@ -7,6 +7,7 @@ from .document import write_report
 from .explorer import explore
 from .html import Page
 from .latent_class import class_label, describe_classes, profiles, state_labels
+from .sampled import describe_draws
 from .statistics import statistics
 from .text import Shown, render, to_text
 from .tree import describe, describe_tree
@@ -22,6 +23,7 @@ __all__ = [
     "compared",
     "describe",
     "describe_classes",
+    "describe_draws",
     "describe_tree",
     "explore",
     "findings",

@@ -93,6 +93,10 @@ def render(
         from .outline import tree_parts  # which is made of the same pieces
 
         return Group(*_spaced(tree_parts(report, width, everything=max_variables is None)))
+    if report["kind"] == "posterior":
+        from .sampled_text import posterior_parts
+
+        return Group(*_spaced(posterior_parts(report, width, max_variables, max_states)))
     return Group(*_spaced(_comparison(report, width)))
 
 

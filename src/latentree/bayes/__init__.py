@@ -1,0 +1,52 @@
+"""Bayesian latent class models: Gibbs sampling, reversible jump, and what their draws say.
+
+>>> import numpy as np
+>>> from latentree import datasets
+>>> prior = ClassPrior(prior_on_classes(5))
+>>> draws = sample(datasets.load("hiv_test"), prior, rng=np.random.default_rng(0), n_draws=200)
+>>> draws.k_mode
+2
+"""
+
+from __future__ import annotations
+
+from .candidate import Candidate, candidate
+from .chain import SWEEPS, Info, State, Target, init, step
+from .diagnostics import effective_samples, r_hat, standard_error
+from .draws import ClassDraws, Draws
+from .layout import load
+from .loss import PointEstimate, delta_loss, predictive_loss
+from .posterior import ClassSummary, classification, log_predictive, predictive_rows, similarity, summarise
+from .prior import ClassPrior, prior_on_classes
+from .relabel import relabel
+from .sampler import sample
+
+__all__ = [
+    "SWEEPS",
+    "Candidate",
+    "ClassDraws",
+    "ClassPrior",
+    "ClassSummary",
+    "Draws",
+    "Info",
+    "PointEstimate",
+    "State",
+    "Target",
+    "candidate",
+    "classification",
+    "delta_loss",
+    "effective_samples",
+    "init",
+    "load",
+    "log_predictive",
+    "predictive_loss",
+    "predictive_rows",
+    "prior_on_classes",
+    "r_hat",
+    "relabel",
+    "sample",
+    "similarity",
+    "standard_error",
+    "step",
+    "summarise",
+]

@@ -1,0 +1,320 @@
+"""``latentree sample``: Bayesian latent class analysis."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from .app import INTERRUPTED
+from .command import command as command_, option, session
+from .options import data_argument, learning_options
+from .output import emit, note, print_report
+
+if TYPE_CHECKING:
+    from ..bayes import Draws
+    from ..runner import Progress
+    from ..table import Table
+    from .data import Source
+
+__all__ = ["command"]
+
+EXAMPLES = """
+latentree sample carcinoma --kmax 6
+latentree sample survey.csv --drop id --kmax 8 --out draws.nc --plots pictures
+latentree sample survey.csv --drop id --classes 3 --assign rows.csv
+latentree sample counts.csv --weights n --prior-k geometric --delta2 0.5 --draws 5000 --threads 2 --json > sample.json
+"""
+
+MODELS, SAMPLING, OUTPUT = "Which models", "How they are sampled", "Output"
+
+
+@command_("sample", examples=EXAMPLES)
+@data_argument
+@option(
+    "--kmax",
+    type=click.IntRange(min=1),
+    default=8,
+    show_default=True,
+    metavar="N",
+    section=MODELS,
+    help="Most classes: any number from 1 to this is possible.",
+)
+@option(
+    "--classes",
+    type=click.IntRange(min=1),
+    metavar="N",
+    section=MODELS,
+    help="Exactly this number of classes, by Gibbs sampling; --kmax and --prior-k do not count then.",
+)
+@option(
+    "--prior-k",
+    type=click.Choice(["uniform", "poisson", "geometric"]),
+    default="uniform",
+    show_default=True,
+    metavar="NAME",
+    section=MODELS,
+    help="Probability of each number of classes beforehand: uniform, poisson (mean 1 for those above one) or geometric "
+    "(halved with every further class).",
+)
+@option(
+    "--delta1",
+    type=click.FloatRange(min=0, min_open=True),
+    default=1.0,
+    show_default=True,
+    metavar="NUMBER",
+    section=MODELS,
+    help="Dirichlet parameter of the class sizes; 1 is flat.",
+)
+@option(
+    "--delta2",
+    type=click.FloatRange(min=0, min_open=True),
+    default=1.0,
+    show_default=True,
+    metavar="NUMBER",
+    section=MODELS,
+    help="Dirichlet parameter of the answers of a class; 1 is flat.",
+)
+@option(
+    "--draws",
+    type=click.IntRange(min=1),
+    default=1000,
+    show_default=True,
+    metavar="N",
+    section=SAMPLING,
+    help="Models to keep of each chain.",
+)
+@option(
+    "--burn",
+    type=click.IntRange(min=0),
+    default=1000,
+    show_default=True,
+    metavar="N",
+    section=SAMPLING,
+    help="Sweeps of each chain to throw away before.",
+)
+@option(
+    "--thin",
+    type=click.IntRange(min=1),
+    default=5,
+    show_default=True,
+    metavar="N",
+    section=SAMPLING,
+    help="Sweeps from one kept model to the next.",
+)
+@option(
+    "--chains",
+    type=click.IntRange(min=1),
+    default=4,
+    show_default=True,
+    metavar="N",
+    section=SAMPLING,
+    help="Chains, each from its own start; they should agree.",
+)
+@option(
+    "--method",
+    type=click.Choice(["marginal", "reversible-jump"]),
+    default="marginal",
+    show_default=True,
+    metavar="NAME",
+    section=SAMPLING,
+    help="Reversible jump without the allocation of rows to classes (marginal), which mixes best, or with it.",
+)
+@option(
+    "--seed",
+    type=click.IntRange(min=0),
+    default=0,
+    show_default=True,
+    metavar="N",
+    section=SAMPLING,
+    help="Where the random numbers come from: the same seed gives the same draws.",
+)
+@option(
+    "--threads",
+    type=click.IntRange(min=1),
+    default=1,
+    show_default=True,
+    metavar="N",
+    section=SAMPLING,
+    help="Chains at a time; they do not change the result.",
+)
+@option(
+    "--time-limit",
+    type=click.FloatRange(min=0),
+    metavar="SECONDS",
+    section=SAMPLING,
+    help="Stop after this time with what was drawn.",
+)
+@option(
+    "--checkpoint",
+    type=click.Path(),
+    metavar="FILE",
+    section=SAMPLING,
+    help="Keep the state in this file, and go on from it if it is there.",
+)
+@learning_options
+@option(
+    "--show",
+    type=click.IntRange(min=1),
+    metavar="N",
+    section=OUTPUT,
+    help="Show the models with this number of classes. Default: the most probable.",
+)
+@option(
+    "--level",
+    type=click.FloatRange(0, 1, min_open=True, max_open=True),
+    default=0.95,
+    show_default=True,
+    metavar="SHARE",
+    section=OUTPUT,
+    help="What the intervals hold of the posterior.",
+)
+@option(
+    "--out",
+    type=click.Path(),
+    metavar="FILE",
+    section=OUTPUT,
+    help="Write all draws to this netCDF file, which ArviZ and xarray read.",
+)
+@option(
+    "--model",
+    type=click.Path(),
+    metavar="FILE",
+    section=OUTPUT,
+    help="Write the posterior means to this file (JSON), as a model for the other commands.",
+)
+@option(
+    "--assign",
+    type=click.Path(),
+    metavar="FILE",
+    section=OUTPUT,
+    help="Write the rows of DATA to this file, with the class of each and the probability of every class appended; "
+    "CSV, TSV if it ends in .tsv, gzipped if in .gz.",
+)
+@option(
+    "--plots",
+    type=click.Path(),
+    metavar="FOLDER",
+    section=OUTPUT,
+    help="Write pictures there: posterior of the number of classes, traces, profiles with intervals.",
+)
+@option("--all", "everything", is_flag=True, section=OUTPUT, help="Show all variables and states, however many.")
+def command(
+    data: str,
+    out: str | None,
+    model: str | None,
+    assign: str | None,
+    plots: str | None,
+    everything: bool,
+    as_json: bool,
+    **options: Any,
+) -> int:
+    """Bayesian latent class analysis: how probable is each number of classes, and how sure is everything else.
+
+    DATA is a file, '-' for standard input, or a data set of latentree by name, read as in 'fit'. Weights must be
+    counts.
+
+    Models are drawn from the posterior distribution over the number of classes and all their probabilities. Classes are
+    relabelled so that each is the same class in every draw. R-hat near 1 says that the chains agree.
+
+    Ctrl-C stops the sampling; what was drawn is shown and written, and the exit status is 130.
+    """
+    from ..report import describe_draws
+    from ..runner import StopReason
+    from .data import open_source, table_to_learn_from
+    from .files import check_outputs, check_rows_file
+
+    started = time.perf_counter()
+    check_rows_file("--assign", assign)
+    check_outputs({"--out": out, "--model": model, "--assign": assign}, [data])
+    source = open_source(data, **options)
+    table = table_to_learn_from(source, **options)
+    draws = _sampled(table, options)
+    report = describe_draws(draws, k=options["show"], level=options["level"], seed=options["seed"])
+    _write(draws, report["n_classes"], source, {"out": out, "model": model, "assign": assign, "plots": plots})
+    if as_json:
+        emit(
+            {
+                "command": "sample",
+                "data": source.name,
+                **report,
+                "seconds": time.perf_counter() - started,
+                "interrupted": draws.reason is StopReason.INTERRUPTED,
+                "warnings": [*session().warnings, *report["warnings"]],
+                "notes": [*session().notes, *report["notes"]],
+            }
+        )
+    else:
+        print_report(report, everything=everything)
+    if draws.reason is StopReason.INTERRUPTED:
+        note(f"Interrupted: this is what {draws.n_draws:,} draws of each chain say.")
+        return INTERRUPTED
+    return 0
+
+
+def _sampled(table: Table, options: dict[str, Any]) -> Draws:
+    import numpy as np
+
+    from ..bayes import ClassPrior, prior_on_classes, sample
+    from ..runner import Budget
+    from .progress import meter
+
+    fixed = options["classes"]
+    kinds = prior_on_classes(fixed or options["kmax"], "uniform" if fixed else options["prior_k"])
+    with meter(1) as shown:
+
+        def heard(event: Progress) -> None:
+            share = event.done / event.total if event.total else 0.0
+            many = f"{event.done:,} of {event.total:,}"
+            said = f"{many}  classes {event.detail['classes']}" if event.detail else many
+            shown.bar.update(shown.task, completed=share, description=event.stage, status=said)
+
+        return sample(
+            table,
+            ClassPrior(kinds, options["delta1"], options["delta2"]),
+            rng=np.random.default_rng(options["seed"]),
+            method="gibbs" if fixed else options["method"].replace("-", "_"),
+            n_draws=options["draws"],
+            n_burn=options["burn"],
+            thin=options["thin"],
+            n_chains=options["chains"],
+            threads=options["threads"],
+            budget=Budget(seconds=options["time_limit"]),
+            on_progress=None if shown.bar is None else heard,
+            checkpoint=options["checkpoint"],
+        )
+
+
+def _write(draws: Draws, k: int, source: Source, files: dict[str, str | None]) -> None:
+    from ..bayes import relabel, summarise
+
+    if files["out"] is not None:
+        draws.save(files["out"])
+        note(f"Draws written to '{files['out']}'.")
+    if files["plots"] is not None:
+        from ..report.sampled_figures import save_plots
+
+        names = save_plots(draws, files["plots"], k=k)
+        note(f"{', '.join(names)} written to '{files['plots']}'.")
+    if files["model"] is None and files["assign"] is None:
+        return
+    means = summarise(relabel(draws.given(k))).model()
+    if files["model"] is not None:
+        from .. import __version__
+        from ..formats.json import save
+
+        told = {
+            "command": "latentree sample",
+            "latentree": __version__,
+            "data": source.name,
+            "n_draws": int(draws.k.size),
+        }
+        save(means.with_parameters(means.parameters, provenance=told), files["model"])
+        note(f"Model written to '{files['model']}'.")
+    if files["assign"] is not None:
+        from .files import write_rows
+        from .rows import assigned, joined, weighed
+
+        write_rows(joined(weighed(source.frame), assigned(means, draws.table)), files["assign"])
+        note(f"{len(draws.table.inverse):,} rows written to '{files['assign']}'.")
