@@ -205,12 +205,13 @@ def page(cases: Sequence[Case], truth: Mapping[str, tuple[float, float]], *, see
     text = f"""
 ## EAST against EAST0 (C table 1)
 
-Means over {runs} run(s), standard deviations in brackets; seconds are processor time. Restricted likelihood as in C (8
-starts, 40 steps), full EM from 32 starts. The data are ours, made after C's recipe; C's own figures, for other models, stand in the last columns.
-KL is the empirical divergence from the generator on 5,000 test rows; 0.01 is added to every expected count first, so
-that nothing has probability zero. "Structure itself" is the generating tree, regularised and fitted; +- is a standard
-error. The target is the larger of C's EAST and that plus two standard errors. "Skeletons" counts the runs that found
-the generating tree, numbers of states aside; "fat" counts latents with more than the three states of the generator's.
+Means over {runs} run(s), standard deviations in brackets; seconds are processor time. Restricted likelihood as in C
+(8 starts, 40 steps), full EM from 32 starts. The data are ours, made after C's recipe; C's own figures, for other
+models, stand in the last columns. KL is the empirical divergence from the generator on 5,000 test rows; 0.01 is added
+to every expected count first, so that nothing has probability zero. "Structure itself" is the generating tree,
+regularised and fitted; +- is a standard error. The target is the larger of C's EAST and that plus two standard
+errors. "Skeletons" counts the runs that found the generating tree, numbers of states aside; "fat" counts latents with
+more than the three states of the generator's.
 
 """
     rows = []
