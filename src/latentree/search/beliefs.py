@@ -112,7 +112,8 @@ class Beliefs:
         """P(rows | state of u) without u's neighbour v and all behind it, the largest entry of each row being 1."""
         logs = self.about(u, without=[v])
         logs = logs - logs.max(axis=1, keepdims=True)
-        return np.maximum(np.exp(logs, out=logs), _TINY)
+        out: FloatArray = np.maximum(np.exp(logs, out=logs), _TINY)
+        return out
 
     def without(self, z: int, a: int) -> Mapping[int, FloatArray]:
         """``total`` of every latent on a's side when the branch that hangs at a by z is taken away."""

@@ -37,7 +37,7 @@ class Move:
         neighbours and ``ND`` deletes one; ``NR`` relocates a node.
     nodes : tuple of int
         SI, SD: (latent,). NI: (latent, neighbour, neighbour). ND: (deleted latent, the neighbour that takes over).
-        NR: (relocated node, where it was, where it goes). UN: (deleted latent, the neighbour it becomes one with, states).
+        NR: (relocated node, where it was, where it goes). UN: (deleted latent, the one it is united with, states).
     """
 
     kind: Kind

@@ -22,6 +22,8 @@ from .state import Search
 __all__ = ["Proposal", "carried_out", "propose", "together"]
 
 EFFORT = Effort(4, 20, 0.1)
+SPLITTING = Effort(16, 40, 0.05)
+"""There are few latents, and which way to split a state is hard to find."""
 OPTIMISM = 1.3
 """How much more than the completed data say a new node may gain."""
 PER_NODE = 2
@@ -89,11 +91,15 @@ def propose(
         *(m for m in moves(graph, ("SI", "SD")) if around is None or m.nodes[0] in around),
         *_unions(graph, around),
     ]
-    if rng is None:
-        judged = search.each(lambda move, own: evaluate(move, beliefs, EFFORT, own), tried)
-    else:
-        judged = [evaluate(move, beliefs, EFFORT, rng) for move in tried]
-    gained = [Proposal(worth(found), found) for found in judged]
+
+    def judged(move: Move, own: np.random.Generator) -> Proposal:
+        price = cost.price(graph, move, base)
+        # what is new takes EM some steps to make out, what is lost is lost at once
+        goal = now + price + least if move.kind in ("SD", "UN") else -np.inf
+        found = evaluate(move, beliefs, SPLITTING if move.kind == "SI" else EFFORT, own, goal=goal)
+        return Proposal(found.log_likelihood - now - price, found)
+
+    gained = search.each(judged, tried) if rng is None else [judged(move, rng) for move in tried]
     gained = [p for p in gained if p.gain > least]
     out = [*best.values(), *_cost_effective(gained, graph)]
     return sorted(out, key=lambda p: (-p.gain, p.move))
@@ -105,15 +111,14 @@ def _cost_effective(proposals: Iterable[Proposal], graph: Graph) -> Iterator[Pro
     ratio: dict[int, float] = {}
     for p in proposals:
         if p.move.kind == "NI":
-            a, b, c = p.move.nodes
+            a = p.move.nodes[0]
             k = graph.states[a]
             ratio[a] = max(ratio.get(a, 0.0), p.gain / max((k - 1) * k, 1))
     for p in proposals:
         a = p.move.nodes[0]
-        if p.move.kind == "SI" and p.gain > 0:
-            if p.gain / (1 + sum(graph.states[u] - 1 for u in graph.near[a])) < ratio.get(a, 0.0):
-                continue
-        yield p
+        wasteful = p.gain < ratio.get(a, 0.0) * (1 + sum(graph.states[u] - 1 for u in graph.near[a]))
+        if p.move.kind != "SI" or p.gain <= 0 or not wasteful:
+            yield p
 
 
 # ---- screening --------------------------------------------------------------------------------------------------

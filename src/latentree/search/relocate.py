@@ -1,7 +1,7 @@
 """All node relocations at once: where each branch would hang best, all else staying as it is.
 
-The likelihood is concave in the one table that a relocation changes, so a few steps of EM from the expected counts find it.
-The node that a branch would hang at is judged without the branch: its own influence must not speak for it.
+The likelihood is concave in the one table that a relocation changes, so a few steps of EM from the expected counts find
+it. The node that a branch would hang at is judged without the branch: its own influence must not speak for it.
 """
 
 from __future__ import annotations

@@ -29,6 +29,9 @@ Generator = np.random.Generator
 _SHAKE = 0.3
 """How much of a new state's or node's tables is random at the start."""
 
+_HOPE = 4.0
+"""A candidate is given up when so many more gains like its last would not do."""
+
 
 @dataclass(frozen=True)
 class Effort:
@@ -80,7 +83,7 @@ class _Place:
     starts: FloatArray
 
 
-def evaluate(move: Move, beliefs: Beliefs, effort: Effort, rng: Generator) -> Evaluated:
+def evaluate(move: Move, beliefs: Beliefs, effort: Effort, rng: Generator, *, goal: float = -np.inf) -> Evaluated:
     """Maximise the restricted likelihood of a move.
 
     Parameters
@@ -93,6 +96,8 @@ def evaluate(move: Move, beliefs: Beliefs, effort: Effort, rng: Generator) -> Ev
         Starts and steps.
     rng : numpy.random.Generator
         Source of the random starts. The first start continues the current model.
+    goal : float, optional
+        A log-likelihood that is of interest: a candidate that cannot come near is given up early.
     """
     place = _MAKERS[move.kind](move, beliefs, effort.starts, rng)
     tree = Tree(
@@ -105,18 +110,22 @@ def evaluate(move: Move, beliefs: Beliefs, effort: Effort, rng: Generator) -> Ev
     held[: tree.offsets[1]] = place.fixed_root
     plan = Plan(tree, columns, beliefs.weights)
     climb = Climb(plan, place.starts, held=held, accelerate=False)
-    steps = 1
-    while len(climb) > 1 and steps < effort.steps:  # Chickering & Heckerman's halving
+    steps, last = 1, -np.inf
+    while steps < effort.steps:  # Chickering & Heckerman's halving
         _advance(climb, steps, effort.tol)
+        best = float(climb.objectives.max()) + scale
+        if best + _HOPE * (best - last) < goal:
+            break
         climb.keep(sorted(np.argsort(-climb.objectives, kind="stable")[: (len(climb) + 1) // 2].tolist()))
-        steps = 2 * steps + 1
-    _advance(climb, effort.steps, effort.tol)
-    best = int(np.argmax(climb.objectives))
-    flat = climb.parameters(best)
+        steps, last = 2 * steps + 1, best
+    else:
+        _advance(climb, effort.steps, effort.tol)
+    winner = int(np.argmax(climb.objectives))
+    flat = climb.parameters(winner)
     tables = [flat[a:b].reshape(r, -1) for a, b, r in zip(tree.offsets, tree.offsets[1:], tree.rows, strict=False)]
     return Evaluated(
         move,
-        float(climb.objectives[best]) + scale,
+        float(climb.objectives[winner]) + scale,
         place.nodes[0],
         tables[0][0],
         {(place.nodes[i], place.nodes[place.parent[i]]): t for i, t in enumerate(tables) if i},

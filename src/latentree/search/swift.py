@@ -1,9 +1,9 @@
 """Our own search: the operators and the principle of the sources, with the work taken out of them.
 
-It climbs from the latent class model with two states. A step looks at all moves of all kinds at once: new nodes that the
-completed data speak for, all relocations, more and fewer states, and unions of two latents. It carries out together all
-that do not touch each other, fits all probabilities, and halves the bundle if that did not pay. More states are held back
-where a new node gains more for each parameter.
+It climbs from the latent class model with two states. A step looks at all moves of all kinds at once: new nodes that
+the completed data speak for, all relocations, more and fewer states, and unions of two latents. It carries out together
+all that do not touch each other, fits all probabilities, and tries a third of the bundle if that did not pay. More
+states are held back where a new node gains more for each parameter.
 
 When nothing gains any more, it looks ahead: moves that lose a little are carried out one by one, and the search goes on
 for a few steps around them; what ends higher is kept.
@@ -34,8 +34,8 @@ from .trace import Step
 __all__ = ["OPTIONS", "begin", "step"]
 
 OPTIONS: Mapping[str, Any] = {"loss": 40.0, "ahead": 6, "trials": 60, "tol": 0.05, "iterations": 60}
-"""``loss``: how much a move may lose to be tried when nothing gains; ``ahead``: steps that follow it; ``trials``: how many
-such moves are tried before the search ends (0: none). ``tol``, ``iterations``: when EM stops within the search."""
+"""``loss``: how much a move may lose to be tried when nothing gains; ``ahead``: steps that follow it; ``trials``: how
+many such moves are tried before the search ends (0: none). ``tol``, ``iterations``: when EM stops within the search."""
 
 _GAIN = 0.01
 """Least gain of a step."""
@@ -72,7 +72,7 @@ def step(search: Search, state: State) -> tuple[State, Step | None]:
     here = _Point(Network.from_model(state.fit.model), state.fit, state.score)
     if state.phase == "climb":
         found = propose(search, here.network, Beliefs(here.network, search.table), threads=search.n_jobs)
-        point, done, looked = _bundle(search, here, found, search.n_jobs)
+        point, done = _bundle(search, here, found, search.n_jobs)
         if done:
             return _moved(search, state, point, done, len(found), "climb", state.memory["tried"])
         if not search.options["trials"]:
@@ -114,9 +114,7 @@ def _fitted(search: Search, network: Network, threads: int) -> _Point:
     return _Point(Network.from_model(fit.model, order), fit, search.criterion(fit))
 
 
-def _bundle(
-    search: Search, here: _Point, found: Sequence[Proposal], threads: int
-) -> tuple[_Point, list[Proposal], int]:
+def _bundle(search: Search, here: _Point, found: Sequence[Proposal], threads: int) -> tuple[_Point, list[Proposal]]:
     """Carry out what can be done together; if that does not pay, a third of it, and so on."""
     most, tries = None, 0
     left = list(found)
@@ -124,13 +122,13 @@ def _bundle(
         network, done = carried_out(together(left, here.network.graph, most), here.network)
         point = _fitted(search, network, threads)
         if point.score > here.score + _GAIN:
-            return point, done, tries
+            return point, done
         tries += 1
         if len(done) > 1:
             most = max(1, len(done) // 3)
         else:
             left = [p for p in left if p not in done] if done else left[1:]
-    return here, [], tries
+    return here, []
 
 
 # ---- looking ahead --------------------------------------------------------------------------------------------------
@@ -167,7 +165,7 @@ def _ahead(search: Search, here: _Point, first: Proposal, rng: np.random.Generat
     for _ in range(search.options["ahead"]):
         beliefs = Beliefs(point.network, search.table)
         found = propose(search, point.network, beliefs, around=around, rng=rng)
-        after, done, _ = _bundle(search, point, found, 1)
+        after, done = _bundle(search, point, found, 1)
         if not done:
             break
         for p in done:
