@@ -25,6 +25,7 @@ def main(arguments: Sequence[str]) -> None:
     """Run from the command line."""
     parser = options("search", __doc__)
     parser.add_argument("--runs", type=int, default=10, help="runs of each method (default 10, as C)")
+    parser.add_argument("--d18-runs", type=int, help="runs on the largest synthetic data, if other")
     parser.add_argument("--jobs", type=int, default=1, help="threads (default 1)")
     parser.add_argument("--only", nargs="+", choices=PARTS, default=PARTS, help="parts to make (default all)")
     parser.add_argument(
@@ -66,10 +67,9 @@ def _body(given: argparse.Namespace) -> str:
     if not folder and {"granularity", "scores"} & set(given.only):
         sys.exit("The synthetic data sets are needed: give their folder by --data or LATENTREE_DATA.")
     if "granularity" in given.only:
-        names = [f"{family}_{size}" for family in given.families for size in given.sizes]
-        cases, truth = granularity.study(
-            Path(folder), names=names, runs=given.runs, seed=given.seed, keeper=keeper, say=say
-        )
+        most = {"d18": given.runs if given.d18_runs is None else given.d18_runs}
+        runs = {f"{f}_{size}": most.get(f, given.runs) for f in given.families for size in given.sizes}
+        cases, truth = granularity.study(Path(folder), runs=runs, seed=given.seed, keeper=keeper, say=say)
         text += granularity.page(cases, truth, seed=given.seed, keeper=keeper)
     if "climbing" in given.only:
         climbs, own = climbing.study(sizes=given.variables, rows=given.rows, seed=given.seed, keeper=keeper, say=say)
