@@ -107,7 +107,7 @@ class Case:
     @property
     def first_si(self) -> int | None:
         """The first step that adds a state."""
-        return next((step.number for step in self.run.trace if step.kind == "SI"), None)
+        return next((step.number for step in self.run.trace if "SI" in step.kind.split("+")), None)
 
     @property
     def fat(self) -> int:
