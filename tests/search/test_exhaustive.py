@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from latentree import datasets
+from latentree.reproduce import reproduce, search_climbing
 from latentree.reproduce.search_climbing import generated
 from latentree.reproduce.search_exhaustive import ranked, regular_trees
 from latentree.search.dhc import skeletons
@@ -63,3 +64,18 @@ def test_generated_models_follow_the_recipe():
         table = model.table(v)
         assert (table.max(axis=1) > 0.8).all()
         assert len(set(table.argmax(axis=1).tolist())) > 1
+
+
+def test_a_study_that_was_broken_off_goes_on(tmp_path, monkeypatch):
+    """What was kept is not searched again, and the page is the same."""
+    monkeypatch.setattr(search_climbing, "CLIMBERS", {"HSHC1": ("hshc", {"k": 1})})
+    pages = []
+    for i in range(2):
+        out = tmp_path / f"{i}.md"
+        arguments = ["--only", "climbing", "--rows", "300", "--variables", "6"]
+        reproduce("search", [*arguments, "--keep", str(tmp_path / "kept"), "--out", str(out)])
+        pages.append(out.read_text("utf-8"))
+    head, *rest = pages[0].split("##")
+    assert "--keep DIR --out" in head
+    assert rest == pages[1].split("##")[1:]
+    assert "| 6 |" in rest[0]

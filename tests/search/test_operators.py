@@ -39,7 +39,7 @@ def test_graphs_keep_the_tree(graph):
 
 @given(graphs(), st.data())
 def test_moves_are_undone_by_their_inverse(graph, data):
-    """Except where regularisation acted or a wide node was deleted (SPEC 6)."""
+    """Except where regularisation acted or a wide node was deleted."""
     possible = moves(graph)
     if not possible:
         return

@@ -121,7 +121,7 @@ def two_latents() -> tuple[Model, Table]:
 
 
 def test_states_and_nodes_introduced_include_the_model(two_latents):
-    """SI and NI can always represent what they start from (SPEC 6), and EM finds at least that."""
+    """SI and NI can always represent what they start from, and EM finds at least that."""
     model, table = two_latents
     network = Network.from_model(model)
     before = _log_likelihood(model, table)

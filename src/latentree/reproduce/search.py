@@ -14,6 +14,7 @@ from pathlib import Path
 
 from . import search_climbing as climbing, search_exhaustive as exhaustive, search_granularity as granularity
 from .page import deliver, options
+from .search_runs import Keeper
 
 __all__ = ["main"]
 
@@ -24,6 +25,7 @@ def main(arguments: Sequence[str]) -> None:
     """Run from the command line."""
     parser = options("search", __doc__)
     parser.add_argument("--runs", type=int, default=10, help="runs of each method (default 10, as C)")
+    parser.add_argument("--d18-runs", type=int, help="runs on the largest synthetic data, if other")
     parser.add_argument("--jobs", type=int, default=1, help="threads (default 1)")
     parser.add_argument("--only", nargs="+", choices=PARTS, default=PARTS, help="parts to make (default all)")
     parser.add_argument(
@@ -37,15 +39,17 @@ def main(arguments: Sequence[str]) -> None:
     parser.add_argument(
         "--variables", nargs="+", type=int, default=climbing.SIZES, help="their variables (default all)"
     )
+    parser.add_argument("--keep", metavar="DIR", help="folder to keep searches in, to go on from if it is broken off")
     given = parser.parse_args(arguments)
     began = time.perf_counter()
     text = _body(given)
-    shown = " ".join(["latentree reproduce search", *("DIR" if a == given.data else a for a in arguments)])
+    shown = " ".join(
+        ["latentree reproduce search", *("DIR" if a in (given.data, given.keep) else a for a in arguments)]
+    )
     head = f"""# Learning the tree
 
 Made by `{shown}` in {time.perf_counter() - began:.0f} s,
-on a machine that did other things besides: compare seconds only with each other. BIC is LL - d/2 ln N, higher being
-better.
+on a machine that did other things besides. BIC is LL - d/2 ln N, higher being better.
 """
     deliver(head + text, given.out)
 
@@ -54,6 +58,7 @@ def _body(given: argparse.Namespace) -> str:
     def say(line: str) -> None:
         print(line, file=sys.stderr, flush=True)
 
+    keeper = Keeper(Path(given.keep) if given.keep else None, given.jobs)
     text = ""
     if "exhaustive" in given.only:
         found = exhaustive.study(runs=given.runs, most=given.most, starts=64, seed=given.seed)
@@ -62,14 +67,13 @@ def _body(given: argparse.Namespace) -> str:
     if not folder and {"granularity", "scores"} & set(given.only):
         sys.exit("The synthetic data sets are needed: give their folder by --data or LATENTREE_DATA.")
     if "granularity" in given.only:
-        names = [f"{family}_{size}" for family in given.families for size in given.sizes]
-        cases, truth = granularity.study(
-            Path(folder), names=names, runs=given.runs, seed=given.seed, jobs=given.jobs, say=say
-        )
-        text += granularity.page(cases, truth, seed=given.seed, jobs=given.jobs)
+        most = {"d18": given.runs if given.d18_runs is None else given.d18_runs}
+        runs = {f"{f}_{size}": most.get(f, given.runs) for f in given.families for size in given.sizes}
+        cases, truth = granularity.study(Path(folder), runs=runs, seed=given.seed, keeper=keeper, say=say)
+        text += granularity.page(cases, truth, seed=given.seed, keeper=keeper)
     if "climbing" in given.only:
-        climbs, own = climbing.study(sizes=given.variables, rows=given.rows, seed=given.seed, jobs=given.jobs, say=say)
+        climbs, own = climbing.study(sizes=given.variables, rows=given.rows, seed=given.seed, keeper=keeper, say=say)
         text += climbing.page(climbs, own, rows=given.rows)
     if "scores" in given.only:
-        text += climbing.scores_page(climbing.scores_study(Path(folder), seed=given.seed, jobs=given.jobs, say=say))
+        text += climbing.scores_page(climbing.scores_study(Path(folder), seed=given.seed, keeper=keeper, say=say))
     return text

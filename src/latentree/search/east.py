@@ -14,7 +14,7 @@ from .beliefs import Beliefs
 from .evaluation import FULL, Rank, best_fitted, by_score, forecast, moved, renumbered, staged, star, unit_improvement
 from .network import Graph, Network
 from .operators import ADJUST, EXPAND, Kind, Move, neighbours
-from .restricted import applied, regularised
+from .restricted import Evaluated, applied, regularised
 from .state import Search, State
 from .trace import Step
 
@@ -78,17 +78,22 @@ def _best(search: Search, state: State, network: Network, beliefs: Beliefs) -> t
     fit, score, winner = best_fitted(search, network, ranked, rank)
     if score <= state.score:
         return None
-    move = winner.found.move
-    after = regularised(applied(winner.found, network)).graph
-    to, memory = state.phase, {}
-    if state.phase in ("expand", "enhance"):
-        old, new = (move.nodes[0], graph.fresh()) if move.kind == "NI" else tuple(state.memory.get("between", (-1, -1)))
-        called = renumbered(after)
-        if move.kind != "SI" and old in called and new in called:
-            to, memory = "enhance", {"between": [called[old], called[new]]}
-        else:
-            to = "expand"
-    return moved(state, move, fit, score, candidates=n, to=to, memory=memory)
+    to, memory = _onwards(state, winner.found, network)
+    return moved(state, winner.found.move, fit, score, candidates=n, to=to, memory=memory)
+
+
+def _onwards(state: State, found: Evaluated, network: Network) -> tuple[str, Mapping[str, Any]]:
+    """The phase that follows a change: a new node is enhanced at once, between the node it divided and itself."""
+    if state.phase == "enhance":
+        old, new = state.memory["between"]
+    elif found.move.kind == "NI":
+        old, new = found.move.nodes[0], network.graph.fresh()
+    else:
+        return state.phase, {}
+    called = renumbered(regularised(applied(found, network)).graph)
+    if old in called and new in called:
+        return "enhance", {"between": [called[old], called[new]]}
+    return "expand", {}
 
 
 def _enhancements(state: State, graph: Graph) -> Iterable[tuple[Move, Graph]]:

@@ -1,4 +1,7 @@
-"""How candidates become models: restricted likelihood in stages, then full EM for the winner (C 2.4, SPEC 6)."""
+"""How candidates become models: restricted likelihood in stages, then full EM for the winner (C 2.4).
+
+The stages are those of the original EAST program.
+"""
 
 from __future__ import annotations
 
@@ -20,8 +23,24 @@ from .restricted import Effort, Evaluated, evaluate, model_of, regularised
 from .state import OutOfTime, Search, State
 from .trace import Step
 
-__all__ = ["FULL", "Candidate", "Rank", "best_fitted", "by_score", "evaluated", "fitted", "forecast", "moved"]
-__all__ += ["names_of", "renumbered", "staged", "star", "unit_improvement", "whole"]
+__all__ = [
+    "CHUNK",
+    "FULL",
+    "Candidate",
+    "Rank",
+    "best_fitted",
+    "by_score",
+    "evaluated",
+    "fitted",
+    "forecast",
+    "moved",
+    "names_of",
+    "renumbered",
+    "staged",
+    "star",
+    "unit_improvement",
+    "whole",
+]
 
 Generator = np.random.Generator
 
