@@ -2,6 +2,7 @@
 
 from . import (
     bayes as bayes,
+    cardinality as cardinality,
     checkpoint as checkpoint,
     datasets as datasets,
     dimension as dimension,

@@ -15,7 +15,7 @@ import numpy as np
 
 from ..bayes import ClassDraws, Draws, relabel, summarise
 from ..files import write_atomically
-from .figures import _axes, _plain
+from .figures.axes import axes, plain
 from .latent_class import class_label, state_labels
 
 __all__ = ["plot_n_classes", "plot_profile_intervals", "plot_trace", "save_plots"]
@@ -38,7 +38,7 @@ def plot_n_classes(draws: Draws, ax: Any = None) -> Any:
     -------
     Axes
     """
-    ax = _axes(ax)
+    ax = axes(ax)
     k = np.arange(1, draws.prior.k_max + 1)
     ax.bar(k, draws.k_posterior, width=0.7, label="posterior")
     if draws.method != "gibbs":
@@ -66,7 +66,7 @@ def plot_trace(draws: Draws, ax: Any = None, *, what: str = "n_classes") -> Any:
     -------
     Axes
     """
-    ax = _axes(ax)
+    ax = axes(ax)
     values = draws.k if what == "n_classes" else draws.log_likelihood
     for chain in values:
         ax.plot(chain, linewidth=0.6, alpha=0.8)
@@ -91,7 +91,7 @@ def plot_profile_intervals(draws: ClassDraws, ax: Any = None, *, level: float = 
     -------
     Axes
     """
-    ax = _axes(ax)
+    ax = axes(ax)
     told = summarise(draws, level=level)
     # Of two states one says it all.
     kept = [
@@ -109,7 +109,7 @@ def plot_profile_intervals(draws: ClassDraws, ax: Any = None, *, level: float = 
         beside = np.maximum(np.stack([means - ends[0], ends[1] - means]), 0.0)
         size = f"{class_label(j)} ({100 * told.weights[j]:.0f} %)"
         ax.errorbar(means, at, xerr=beside, fmt="o", markersize=3, linewidth=1, label=size)
-    ax.set_yticks(rows, [_plain(name) for _, name in kept])
+    ax.set_yticks(rows, [plain(name) for _, name in kept])
     ax.invert_yaxis()
     ax.set_xlim(0, 1)
     ax.set_xlabel("P(state | class)")
