@@ -117,7 +117,8 @@ def race(
 ) -> tuple[StopReason | None, int]:
     """Let the best ``1/q`` of some runs go on after 1, 3, 7, 15, ... steps, and the finalists to the end.
 
-    ``early_tol`` is the tolerance before the finalists are chosen, ``tol`` unless given. Returns why it stopped early, if it did, and the passes spent on runs that were given up.
+    ``early_tol`` is the tolerance before the finalists are chosen, ``tol`` unless given. Returns why it stopped early,
+    if it did, and the passes spent on runs that were given up.
     """
     n, spent, steps, stopped = len(climb), 0, 1, None
     while stopped is None and len(climb) > finalists and steps < max_iterations:

@@ -124,7 +124,7 @@ def _time(runs: Sequence[Run]) -> str:
     return f"{np.mean([run.seconds for run in runs]):.1f}{late}"
 
 
-def _gap(value: float) -> str:
+def _gap(value: float | np.floating[Any]) -> str:
     """A difference with one digit, and no sign before zero."""
     return f"{round(float(value), 1) + 0.0:.1f}"
 
