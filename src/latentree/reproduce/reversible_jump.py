@@ -439,8 +439,8 @@ CANDIDATES = """
 ln P(D given k). The source evaluates at the mode, one labelling. A run that settles in another labelling than that one
 then sees hardly any density there: with 2 classes, which seldom change places, half of the runs are far off; with more
 classes, which do, estimates spread over some units, as in the source's figure. Averaging over all labellings, by
-dynamic programming over subsets of classes, takes nearly all of the spread away, with either point: the method is usable, and
-its failure with few leaves was one of labels.
+dynamic programming over subsets of classes, takes nearly all of the spread away, with either point: the method is
+usable, and its failure with few leaves was one of labels.
 
 """
 
