@@ -11,7 +11,7 @@ import strategies as own
 from hypothesis import given, settings, strategies as st
 
 from latentree.engine import reference
-from latentree.engine.plan import Plan
+from latentree.engine.plan import Evidence, Plan
 from latentree.errors import LatentreeWarning, ParameterError
 from latentree.estimation import METHODS, at_independence, em, estimate
 from latentree.estimation.conjugate import BETAS
@@ -71,7 +71,7 @@ def problem(tree, n, seed, *, missing=0.0, weighted=False, dominant=0.7):
 def nearby(model, top, rng, share=0.03):
     """A point close to the top, on the same hill."""
     mixed = (1 - share) * top.model.parameters + share * random_parameters(model.tree, rng)
-    return model.with_parameters(np.where(model.parameters > 0, mixed, 0.0) / 1.0)
+    return model.with_parameters(mixed)
 
 
 # ---- slopes ---------------------------------------------------------------------------------------------------------
@@ -179,6 +179,8 @@ def test_reaches_what_em_reaches_from_the_same_hill(method, name):
             top = em(start, table, tol=1e-13, accelerate=False, max_iterations=200_000, **options)
         fit = quiet(start, table, method=method, tol=1e-9, max_iterations=50_000, **options)
         assert fit.converged
+        if method == "winner-take-all":  # its first stage may change hills: EM must have nothing to add
+            top = em(fit.model, table, tol=1e-13, accelerate=False, max_iterations=200_000, **options)
         assert fit.objective >= top.objective - 1e-6
         assert fit.objective <= top.objective + 1e-4  # the same hill
 
@@ -204,14 +206,14 @@ def test_an_entry_at_zero_that_should_not_be_there_comes_back():
     s = Surface(Plan.of(model, table), model.parameters)
     theta = model.parameters.copy()
     at = int(model.tree.offsets[2])
-    theta[at : at + 3] = [FLOOR, 0.5, 0.5]
+    theta[at : at + 3] = [0.5, 0.5, FLOOR]
     point = s.at(theta)
-    assert point.promise > 1
     higher = released(point)
-    assert higher is not None and higher.objective > point.objective and higher.parameters[at] > 1e-3
-    for method in ("cg", "acg-theta", "gp-eta"):
-        fit = quiet(model.with_parameters(theta), table, method=method, tol=1e-8, max_iterations=20_000)
-        assert fit.converged and fit.model.parameters[at] > 1e-3
+    assert higher is not None and higher.objective > point.objective and higher.parameters[at + 2] > 1e-3
+    for method in ("cg", "gcg", "gp-eta", "eg-eta", "em-eta", "acg-theta", "acg-theta-chi2", "acg-phi"):
+        options = {} if method not in ("cg", "gcg") else {"warm_up": False}
+        fit = quiet(model.with_parameters(theta), table, method=method, tol=1e-8, max_iterations=20_000, **options)
+        assert fit.converged and fit.model.parameters[at + 2] > 1e-3
 
 
 # ---- single methods ---------------------------------------------------------------------------------------------------
@@ -345,7 +347,8 @@ def test_incremental_statistics_are_exact():
     from latentree.estimation.classes import order_of_rows
 
     order = order_of_rows(table)
-    rows = [Plan(model.tree, [e.__class__(e.node, e.ids[[r]]) for e in Plan.of(model, table).evidence], [table.weights[r]]) for r in order]
+    evidence = Plan.of(model, table).evidence
+    rows = [Plan(model.tree, [Evidence(e.node, e.ids[[r]]) for e in evidence], table.weights[[r]]) for r in order]
     each = [p.evaluate(model.parameters).vector for p in rows]
     theta = normalised(model.tree, sum(each))
     for _ in range(3):
@@ -435,7 +438,7 @@ def test_ctrl_c_keeps_the_last_whole_step(method, monkeypatch):
     def interrupted(self, *args, **options):
         nonlocal calls
         calls += 1
-        if calls == 30:
+        if calls == 12:
             raise KeyboardInterrupt
         return evaluate(self, *args, **options)
 
@@ -444,7 +447,7 @@ def test_ctrl_c_keeps_the_last_whole_step(method, monkeypatch):
     monkeypatch.setattr(Plan, "evaluate", interrupted)
     fit = quiet(model, table, method=method, tol=0)
     assert fit.reason is StopReason.INTERRUPTED
-    assert np.isfinite(fit.log_likelihood) and len(fit.trace) < 35
+    assert np.isfinite(fit.log_likelihood) and len(fit.trace) < 14
 
 
 @pytest.mark.parametrize("method", ALL)
@@ -453,8 +456,8 @@ def test_time_is_kept_and_progress_is_told(method, monkeypatch):
     model, table, _ = problem(Tree.star(2, [3] * 5), 200, 0)
     assert quiet(model, table, method=method, budget=Budget(seconds=0)).reason is StopReason.TIME
     told = []
-    fit = quiet(model, table, method=method, max_iterations=5, tol=0, on_progress=told.append)
-    assert fit.reason is StopReason.ITERATIONS and told and told[-1].total in (5, 4, 3, 2, 1)
+    fit = quiet(model, table, method=method, max_iterations=2, tol=0, on_progress=told.append)
+    assert fit.reason is StopReason.ITERATIONS and told and told[-1].total in (1, 2)
     assert {p.stage for p in told} <= {method, "EM"}
 
 
@@ -503,5 +506,5 @@ def test_bad_input_says_what_exists():
 
 def test_a_fit_that_is_no_independence_model_does_not_warn():
     model, table, _ = problem(Tree.star(2, [2] * 5), 200, 0, dominant=0.8)
-    for method in CLIMBING:
+    for method in ("em", "accelerated", "incremental", "cg", "gcg"):
         assert not at_independence(estimate(model, table, method=method, max_iterations=300))

@@ -20,8 +20,8 @@ from ..model import FloatArray, Model
 from ..table import Table
 from .ascent import Method, ascend, check_rate
 from .fit import Fit
-from .line_search import Line, paced
-from .simplex import furthest, projected, tangent
+from .line_search import Line, paced, roaming
+from .simplex import furthest, projected, released, tangent
 from .surface import FLOOR, Point
 
 __all__ = ["eg_eta", "em_eta", "gp_eta"]
@@ -59,7 +59,11 @@ class _Helmbold(Method):
         return self.safe(point) if self.rate is None else self.rate
 
     def step(self, point: Point, memory: float) -> tuple[Point | None, float]:
-        return paced(point, lambda eta: self.update(point, eta), memory, automatic=self.rate is None)
+        if self.rate is None:
+            higher, rate = roaming(point, self.update, memory)
+        else:
+            higher, rate = paced(point, lambda eta: self.update(point, eta), memory, automatic=False)
+        return (released(point) if higher is None else higher), rate
 
 
 # ---- the three distances ------------------------------------------------------------------------------------

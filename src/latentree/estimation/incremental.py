@@ -85,7 +85,8 @@ def nowlan(
     model, table
         Start and data.
     decay : float, optional
-        What an observation leaves of the statistics before it (W's lambda). Default: 1 - 1/N, a memory of one data set.
+        What an observation leaves of the statistics before it (W's lambda). Default: 1 - 1/(4 N), a
+        memory of four data sets.
     n_blocks : int, optional
         As in :func:`incremental`.
     **options
@@ -256,7 +257,7 @@ class _Nowlan(_Partial):
         self.surface = surface
         self.plans = _blocks(surface, table, n_blocks)
         # A block counts as its observations, one after the other without M-steps between them.
-        rate = 1.0 / max(surface.weight, 1.0 + 1e-9) if decay is None else 1.0 - decay
+        rate = 1.0 / max(4.0 * surface.weight, 1.0 + 1e-9) if decay is None else 1.0 - decay
         self.keep = [(1.0 - rate) ** float(p.weights.sum()) for p in self.plans]
         self.rate = rate
 

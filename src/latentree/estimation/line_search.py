@@ -9,7 +9,7 @@ import numpy as np
 from ..model import FloatArray
 from .surface import FLOOR, Mask, Point
 
-__all__ = ["Line", "Path", "golden_section", "paced", "wolfe"]
+__all__ = ["Line", "Path", "golden_section", "paced", "roaming", "wolfe"]
 
 Path = Callable[[float], FloatArray]
 """Takes a learning rate; gives where it leads."""
@@ -20,6 +20,7 @@ RISE, FLATNESS = 1e-4, 0.1
 NEAR_ZERO = 1e-3
 TRIALS = 15
 BACKTRACKS = 60
+LOOK_AHEAD = 8
 
 
 class Line:
@@ -127,28 +128,51 @@ def golden_section(line: Line, accuracy: float = 1e-4) -> tuple[Point, float] | 
     return (seen, step) if seen.objective > line.point.objective else None
 
 
-def paced(
-    point: Point, path: Path, rate: float, *, automatic: bool
-) -> tuple[Point | None, float]:
+def paced(point: Point, path: Path, rate: float, *, automatic: bool) -> tuple[Point | None, float]:
     """Follow a path as far as a learning rate says, shorter if that loses; also the rate for the next step.
 
     An automatic rate grows or shrinks (at most twofold) towards the place where, to judge by the slopes at both ends of
     this step, the path is highest: no pass is spent on it. A rate that is given is tried anew at every step.
     """
-    s, trial = point.surface, rate
+    trial = rate
     for _ in range(BACKTRACKS):
         place = path(trial)
         move = place - point.parameters
         slope = float(point.gradient @ move)
         if not slope > 0:  # nowhere to go, or too short to be seen
             break
-        seen = s.at(place)
+        seen = point.surface.at(place)
         if seen.objective > point.objective:
-            if not automatic:
-                return seen, rate
-            end = float(seen.gradient @ move)
-            return seen, trial * (float(np.clip(slope / (slope - end), 0.5, 2.0)) if slope > end else 2.0)
+            return seen, trial * _secant(point, seen, 2.0) if automatic else rate
         lost = slope - (seen.objective - point.objective)  # a parabola through what is known
         share = 0.5 * slope / lost if np.isfinite(lost) and lost > 0 else 0.1
         trial *= float(np.clip(share, 0.1, 0.5))
     return None, rate
+
+
+def roaming(point: Point, update: Callable[[Point, float], FloatArray], rate: float) -> tuple[Point | None, float]:
+    """A few steps on an automatic learning rate until one ends higher; if none does, one shortened step.
+
+    Each rate would have been the best for the step before it (Barzilai & Borwein 1988). Such steps lose now and then
+    and get on much faster than those that never do; what is handed back has always gained.
+    """
+    at, trial = point, rate
+    for _ in range(LOOK_AHEAD):
+        place = update(at, trial)
+        if not np.any(place != at.parameters):
+            break
+        seen = point.surface.at(place)
+        if not np.isfinite(seen.objective):
+            break
+        trial *= _secant(at, seen, 20.0)
+        if seen.objective > point.objective:
+            return seen, trial
+        at = seen
+    return paced(point, lambda eta: update(point, eta), min(rate, trial), automatic=True)
+
+
+def _secant(before: Point, after: Point, most: float) -> float:
+    """By how much a step should have been longer, to judge by the slopes at its two ends; at most so many times."""
+    move = after.parameters - before.parameters
+    slope, end = float(before.gradient @ move), float(after.gradient @ move)
+    return float(np.clip(slope / (slope - end), 1.0 / most, most)) if slope > end else most
