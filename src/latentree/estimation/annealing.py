@@ -79,7 +79,7 @@ def annealing(
     point = started(surfaces[0], model.parameters)
     trace = [point.objective]
     if not np.isfinite(point.objective):
-        return fitted(point, model, table, StopReason.IMPOSSIBLE, trace, began)
+        return fitted(surfaces[-1].at(point.parameters), model, table, StopReason.IMPOSSIBLE, trace, began)
     told = Teller("annealing", max_iterations, clock, on_progress)
 
     def step(state: tuple[int, Point]) -> tuple[tuple[int, Point], bool]:

@@ -96,7 +96,7 @@ def winner_take_all(
         plan=plan,
         **options,
     )
-    whole = np.concatenate([trace, np.maximum(soft.trace, trace[-1])])
+    whole = np.concatenate([trace[:-1], soft.trace])  # the first E-step of EM lifts the free energy where one stands
     spent = s.evaluations + soft.evaluations
     return replace(soft, trace=whole, evaluations=spent, seconds=time.perf_counter() - began)
 

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 __all__ = ["NAMES", "reproduce"]
 
 NAMES = {
+    "estimation": "W figures 2.4-2.28 and table 2.5: estimation algorithms compared",
     "merging": "K table 5.1: merging states of over-fitted models",
     "selection": "W figures 4.4-4.5, tables 4.1-4.4, 4.6, and E 3.1: choosing the number of classes",
 }
