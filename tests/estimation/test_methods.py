@@ -133,7 +133,7 @@ def test_the_annealed_objective_is_its_definition(model, beta, data):
 # ---- climbing -------------------------------------------------------------------------------------------------------
 
 
-@settings(max_examples=120)
+@settings(max_examples=80)
 @given(own.models_and_tables(max_nodes=5), st.sampled_from(ALL), st.data())
 def test_no_trace_falls_and_no_row_leaves_its_simplex(pair, method, data):
     model, table = pair
@@ -158,7 +158,7 @@ def test_no_trace_falls_and_no_row_leaves_its_simplex(pair, method, data):
 
 PROBLEMS = {
     "two classes": (Tree.star(2, [2] * 5), 200, {}, {}),
-    "three classes of mixed leaves": (Tree.star(3, [2, 3, 2, 4, 3]), 300, {"missing": 0.1}, {"prior": 1.5}),
+    "three classes of mixed leaves": (Tree.star(3, [2, 3, 2, 4]), 200, {"missing": 0.1}, {"prior": 2.0}),
     "weights": (Tree.star(2, [3, 3, 3, 3]), 150, {"weighted": True}, {}),
     "a tree": (PAIR, 400, {"missing": 0.1}, {"prior": 1.2}),
     "known components": (Tree.star(4, [2] * 5), 100, {"dominant": None}, {"held": tuple(f"x{i}" for i in range(1, 6))}),
@@ -179,10 +179,7 @@ def test_reaches_what_em_reaches_from_the_same_hill(method, name):
             top = em(start, table, tol=1e-13, accelerate=False, max_iterations=200_000, **options)
         fit = quiet(start, table, method=method, tol=1e-9, max_iterations=50_000, **options)
         assert fit.converged
-        def stop(*_):
-        raise KeyboardInterrupt
-
-    if method == "winner-take-all":  # its first stage may change hills: EM must have nothing to add
+        if method == "winner-take-all":  # its first stage may change hills: EM must have nothing to add
             top = em(fit.model, table, tol=1e-13, accelerate=False, max_iterations=200_000, **options)
         assert fit.objective >= top.objective - 1e-6
         assert fit.objective <= top.objective + 1e-4  # the same hill
