@@ -28,3 +28,16 @@ def test_residuals_as_a_heat_map():
     own = plot_residuals(found)
     assert own is not ax
     plt.close(own.figure)
+
+
+def test_progress_of_methods_in_panels():
+    from latentree.report.figures import plot_progress, to_svg
+
+    curves = [np.linspace(0, 1, 5), np.linspace(0, -0.5, 5)]
+    panels = {"one $ two": curves, "other": curves[:1]}
+    figure = plot_progress(panels, columns=2)
+    first, second = figure.axes
+    assert first.get_title() == r"one \$ two" and len(first.lines) == 4 and len(second.lines) == 3
+    np.testing.assert_allclose(first.lines[2].get_ydata(), np.mean(curves, axis=0))
+    text = to_svg(figure)
+    assert text == to_svg(plot_progress(panels, columns=2)) and "<svg" in text and "Date" not in text

@@ -163,26 +163,21 @@ def fitted(problem: Problem, method: str, plan: Plan | None = None, **more: Any)
 def course(problem: Problem, method: str, own: Options, length: int = LENGTH) -> Course:
     """Follow a method step by step: being deterministic, it is run again for every number of iterations."""
     plan = Plan.of(problem.model, problem.table)
-    end = fitted(problem, method, plan, tol=1e-9, max_iterations=20_000, **own)
-    start = plan.log_likelihood(problem.model.parameters)
-    values, passes = [start], [1.0]
-    near = (0, 1) if start >= end.log_likelihood - CLOSE else (0, 0)
-    t = 0
-    while t < length or not near[1]:
-        t += 1
-        if t >= len(end.trace) - 1:
-            fit = end
-        elif t <= length:
-            fit = fitted(problem, method, plan, tol=0.0, max_iterations=t, **own)
-        else:  # beyond the picture: look for the arrival in strides
-            t = int(1.2 * t)
-            fit = fitted(problem, method, plan, tol=0.0, max_iterations=t, **own)
-        if t <= length:
-            values.append(fit.log_likelihood)
-            passes.append(float(fit.evaluations))
-        if not near[1] and fit.log_likelihood >= end.log_likelihood - CLOSE:
-            near = (min(t, len(end.trace) - 1), fit.evaluations)
-    return Course(np.array(values), np.array(passes), end.log_likelihood, *near, at_independence(end))
+    end = fitted(problem, method, plan, tol=1e-8, max_iterations=20_000, **own)
+    values, passes = [plan.log_likelihood(problem.model.parameters)], [1.0]
+    last = len(end.trace) - 1
+
+    def after(t: int) -> Fit:
+        return end if t >= last else fitted(problem, method, plan, tol=0.0, max_iterations=t, **own)
+
+    for t in range(1, length + 1):
+        fit = after(t)
+        values.append(fit.log_likelihood)
+        passes.append(float(fit.evaluations))
+    near = max(int(np.argmax(end.trace >= end.log_likelihood - CLOSE)), 1)
+    return Course(
+        np.array(values), np.array(passes), end.log_likelihood, near, after(near).evaluations, at_independence(end)
+    )
 
 
 def share(run: Course, at: FloatArray | None = None) -> FloatArray:
