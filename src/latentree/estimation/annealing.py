@@ -26,7 +26,7 @@ from ..table import Table
 from .ascent import Teller, clock_of, fitted, started
 from .em import ITERATIONS, TOLERANCE, check_limits
 from .fit import Basis, Fit, Held, Prior
-from .helmbold import reweighted
+from .simplex import reweighted
 from .surface import FLOOR, Point, Surface
 
 __all__ = ["SCHEDULE", "AnnealedSurface", "annealing", "curvature"]

@@ -21,9 +21,8 @@ from ..model import FloatArray, Model
 from ..table import Table
 from .ascent import Method, ascend, check_rate
 from .fit import Fit
-from .helmbold import reweighted
 from .line_search import Line, Path, paced
-from .simplex import emptied, furthest, released, tangent
+from .simplex import emptied, furthest, released, reweighted, tangent
 from .surface import Mask, Point
 
 __all__ = ["acg_phi", "acg_theta", "acg_theta_chi2"]

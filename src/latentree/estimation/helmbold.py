@@ -21,7 +21,7 @@ from ..table import Table
 from .ascent import Method, ascend, check_rate
 from .fit import Fit
 from .line_search import Line, paced, roaming
-from .simplex import furthest, projected, released, tangent
+from .simplex import furthest, projected, released, reweighted, tangent
 from .surface import FLOOR, Point
 
 __all__ = ["eg_eta", "em_eta", "gp_eta"]
@@ -92,15 +92,6 @@ def _chi_squared(point: Point, eta: float) -> FloatArray:
     if (place[s.free] < 0).any():
         place = projected(s, target, metric, LEAST_SHARE * theta)
     return s.tidied(place, theta)
-
-
-def reweighted(point: Point, exponent: FloatArray) -> FloatArray:
-    """Multiply the free entries by exp(exponent), each row keeping its sum."""
-    s = point.surface
-    inside = np.where(s.free, exponent, -np.inf)
-    top = np.maximum.reduceat(inside, s.starts)
-    factor = np.exp(np.where(s.free, inside - s.spread(np.where(np.isfinite(top), top, 0.0)), 0.0))
-    return s.tidied(point.parameters * factor, point.parameters)
 
 
 # ---- where to begin -----------------------------------------------------------------------------------------

@@ -12,7 +12,7 @@ from ..model import FloatArray
 from .line_search import Line, wolfe
 from .surface import FLOOR, Mask, Point, Surface
 
-__all__ = ["emptied", "furthest", "projected", "released", "tangent"]
+__all__ = ["emptied", "furthest", "projected", "released", "reweighted", "tangent"]
 
 NEGLIGIBLE = 1e-9
 """An entry this small that goes on falling might as well be zero."""
@@ -66,6 +66,15 @@ def projected(surface: Surface, target: FloatArray, metric: FloatArray, lowest: 
         if not below.any():
             return out
         loose &= ~below
+
+
+def reweighted(point: Point, exponent: FloatArray) -> FloatArray:
+    """Multiply the free entries by exp(exponent), each row keeping its sum."""
+    s = point.surface
+    inside = np.where(s.free, exponent, -np.inf)
+    top = np.maximum.reduceat(inside, s.starts)
+    factor = np.exp(np.where(s.free, inside - s.spread(np.where(np.isfinite(top), top, 0.0)), 0.0))
+    return s.tidied(point.parameters * factor, point.parameters)
 
 
 def released(point: Point) -> Point | None:
