@@ -5,6 +5,7 @@ They need matplotlib: ``pip install latentree[plot]``.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from io import StringIO
 from typing import Any
@@ -82,6 +83,8 @@ def plot_progress(
     """
     plt = _pyplot()
     n_rows = -(-len(panels) // columns)
+    sizes = np.abs(np.concatenate([np.ravel(curves) for curves in panels.values()]))
+    most = max(0.05, float(np.quantile(sizes, 0.995)))  # a few outliers may leave the picture
     figure, axes = plt.subplots(
         n_rows, columns, figsize=(3.2 * columns, 2.1 * n_rows), sharex=True, sharey=True, squeeze=False
     )
@@ -94,7 +97,7 @@ def plot_progress(
         ax.plot(at, np.mean(curves, axis=0), color="black", linewidth=1.6)
         ax.axhline(0.0, color="gray", linewidth=0.6)
         ax.set_title(_plain(name), fontsize=9)
-        ax.set_ylim(-1.0, 1.0)
+        ax.set_ylim(-most, most)
     for ax in axes[-1]:
         ax.set_xlabel(label)
     for ax in axes[:, 0]:
@@ -110,7 +113,8 @@ def to_svg(figure: Any) -> str:
     with plt.rc_context({"svg.hashsalt": "latentree", "svg.fonttype": "none"}):
         figure.savefig(buffer, format="svg", metadata={"Date": None})
     plt.close(figure)
-    return "\n".join(line.rstrip() for line in buffer.getvalue().splitlines()) + "\n"
+    short = re.sub(r"(\d\.\d\d)\d+", r"\1", buffer.getvalue())  # a hundredth of a point is fine enough
+    return "\n".join(line.rstrip() for line in short.splitlines()) + "\n"
 
 
 def _plain(name: str) -> str:
