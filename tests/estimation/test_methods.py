@@ -479,6 +479,17 @@ def test_threads_change_nothing_and_impossible_data_are_said_to_be_so(method):
     assert np.isfinite(fit.log_likelihood)  # a prior makes them possible
 
 
+@pytest.mark.parametrize("method", ALL)
+def test_a_weight_is_a_repetition(method):
+    model, table, rng = problem(PAIR, 60, 0, missing=0.1)
+    times = rng.integers(1, 4, table.n_patterns)
+    weighted = Table.from_codes(table.codes, table.variables, times)
+    repeated = Table.from_codes(np.repeat(table.codes, times, axis=0), table.variables)
+    a, b = (quiet(model, t, method=method, max_iterations=5, tol=0) for t in (weighted, repeated))
+    np.testing.assert_allclose(a.trace, b.trace, rtol=1e-12)
+    np.testing.assert_allclose(a.model.parameters, b.model.parameters, rtol=1e-9, atol=1e-15)
+
+
 def test_bad_input_says_what_exists():
     model, table, _ = problem(Tree.star(2, [2] * 3), 20, 0)
     with pytest.raises(ParameterError, match=r"'method'.*'accelerated', 'em'.*'gcg'.*'annealing'.*Got 'newton'"):

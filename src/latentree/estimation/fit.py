@@ -34,7 +34,8 @@ class Fit:
     counts : Counts
         Expected counts and log-likelihood at the model's parameters.
     trace : float array
-        The method's objective (log-likelihood, or log-posterior up to a constant) after each step; never falls.
+        The method's objective (log-likelihood, log-posterior up to a constant, or free energy) after each step; never
+        falls, except with annealing, where it changes with the temperature, and with Nowlan's variant.
     reason : StopReason
         Why it ended.
     seed : int or None

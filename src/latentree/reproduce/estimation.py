@@ -339,8 +339,8 @@ def against_default(seed: int, say: Say) -> str:
 
 {names}.
 Two random starts each, tolerance 1e-6, at most {SECONDS:g} s a run. Ratios are geometric means over the {len(problems)}
-runs, measured in one run of this command; "higher" and "lower" are ends that differ from the default's by more than 0.01
-in log-likelihood, which is a matter of hills more than of methods.
+runs, measured in one run of this command; "higher" and "lower" are ends that differ from the default's by more than
+0.01 in log-likelihood, which is a matter of hills more than of methods.
 
 {markdown(head, lines)}
 The loop of EM and of the default is in C++, that of the others in Python: on data as small as these a pass takes a few
