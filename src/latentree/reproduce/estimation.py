@@ -463,7 +463,8 @@ is ahead of EM: thin lines for the data sets, a heavy one for their mean; above 
 In the tables, "ahead" counts data sets in which the method is ahead on average over the first {length} iterations or
 passes; "iterations / EM's" is the geometric mean of the iterations needed to come within {close:g} of the limit,
 relative to EM's. A pass is one evaluation of likelihood and gradient, the unit of work; a golden-section look counts as
-one too. The learning rates, which W chose by hand for each data set, choose themselves here.
+one too. Runs with another limit than EM's are counted and measured against their own. The learning rates, which W chose
+by hand for each data set, choose themselves here.
 """
 
 SECTION = {
@@ -499,7 +500,7 @@ latter fail where the maximum has zeros; and that choosing the learning rates by
 - *Conjugate gradients* come out as W says, GCG best where the components are unknown. W's golden section makes a step
   cost many passes, so that GCG loses to EM by work; a search that uses slopes makes it win by work too.
 - *Learning rates that choose themselves* (each the one that would have been best for the step before, shortened when it
-  loses) are better than W's constants: all six methods arrive in fewer iterations than EM in both problems. W: "if the
+  loses) do better than W's constants did: all six methods arrive in fewer iterations than EM in both problems. W: "if the
   problem of selecting a learning parameter can be successfully automated then for proportion vector problems Helmbold's
   techniques are to be recommended". So they are: EM-eta and EG-eta need the fewest passes there.
 - *Zeros* are no obstacle any more: entries that reach the boundary rest there and return if they should.
