@@ -84,7 +84,7 @@ def plot_progress(
     plt = _pyplot()
     n_rows = -(-len(panels) // columns)
     sizes = np.abs(np.concatenate([np.ravel(curves) for curves in panels.values()]))
-    most = max(0.05, float(np.quantile(sizes, 0.995)))  # a few outliers may leave the picture
+    most = max(0.05, float(np.quantile(sizes, 0.97)))  # the first steps may leave the picture
     figure, axes = plt.subplots(
         n_rows, columns, figsize=(3.2 * columns, 2.1 * n_rows), sharex=True, sharey=True, squeeze=False
     )

@@ -500,9 +500,9 @@ latter fail where the maximum has zeros; and that choosing the learning rates by
 - *Conjugate gradients* come out as W says, GCG best where the components are unknown. W's golden section makes a step
   cost many passes, so that GCG loses to EM by work; a search that uses slopes makes it win by work too.
 - *Learning rates that choose themselves* (each the one that would have been best for the step before, shortened when it
-  loses) do better than W's constants did: all six methods arrive in fewer iterations than EM in both problems. W: "if the
-  problem of selecting a learning parameter can be successfully automated then for proportion vector problems Helmbold's
-  techniques are to be recommended". So they are: EM-eta and EG-eta need the fewest passes there.
+  loses) do better than W's constants did: all six methods arrive in fewer iterations than EM in both problems. W: "if
+  the problem of selecting a learning parameter can be successfully automated then for proportion vector problems
+  Helmbold's techniques are to be recommended". So they are: EM-eta and EG-eta need the fewest passes there.
 - *Zeros* are no obstacle any more: entries that reach the boundary rest there and return if they should.
 - *Slow starts.* GP-eta and the ACG methods are behind EM in the first iterations: their rates begin small.
 - *Other limits.* With unknown components Helmbold's and the ACG methods change hills more often than EM and, what is
