@@ -9,11 +9,11 @@ SOURCES := pyproject.toml CMakeLists.txt $(wildcard src/latentree/engine/*.cpp s
            $(shell find src -name __init__.py)
 ASAN   := build/sanitize
 
-.PHONY: help setup demo test lint bench sanitize wheel check clean
+.PHONY: help setup demo test test-browser lint bench sanitize wheel check clean
 
 help:
 	@sed -n 's/^# //p' Makefile
-	@echo "make lint, bench, sanitize, wheel, check (all of these but bench), clean"
+	@echo "make test-browser, lint, bench, sanitize, wheel, check (all of these but bench), clean"
 
 setup: $(READY)
 
@@ -31,6 +31,11 @@ demo: $(READY)
 
 test: $(READY)
 	$(BIN)/python -m pytest -n auto tests
+
+# The explorer page in a real browser: a Chromium that is there, or one from the system's packages, or Playwright's own.
+test-browser: $(READY)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check "playwright>=1.50"
+	LATENTREE_BROWSER="$$($(BIN)/python tests/browser/install.py)" $(BIN)/python -m pytest tests/browser
 
 lint: $(READY)
 	$(BIN)/ruff check src tests benchmarks
@@ -61,7 +66,7 @@ wheel: $(READY)
 	cd build && clean/bin/latentree fit carcinoma --classes 2 --json > clean/fit.json
 	build/clean/bin/python -c "import json; assert abs(json.load(open('build/clean/fit.json'))['log_likelihood'] + 317.2568) < 1e-3"
 
-check: test lint wheel sanitize
+check: test lint test-browser wheel sanitize
 
 clean:
 	rm -rf build dist out .pytest_cache .mypy_cache .ruff_cache .hypothesis $(VENV)

@@ -11,7 +11,16 @@ from rich.console import Console
 from latentree import ModelError, Table, Tree, Variable, datasets, score
 from latentree.estimation import estimate, fit_classes
 from latentree.model import Model
-from latentree.report import compare_classes, describe, findings, profiles, render, state_labels, to_text
+from latentree.report import (
+    compare_classes,
+    describe,
+    describe_classes,
+    findings,
+    profiles,
+    render,
+    state_labels,
+    to_text,
+)
 from latentree.runner import Budget, StopReason
 from latentree.variables import numbered
 
@@ -76,12 +85,13 @@ def test_too_many_cells_to_count():
     assert "very many" in to_text(describe(fit))
 
 
-def test_other_trees_are_refused():
+def test_other_trees_are_described_as_trees():
     tree = Tree.from_edges([("a", "b"), ("a", "x"), ("b", "y"), ("b", "w")], dict.fromkeys("abxyw", 2), ["x", "y", "w"])
     model = Model.random(tree, numbered([2, 2, 2]), np.random.default_rng(0))
     fit = estimate(model, Table.from_codes([[0, 1, 1], [1, 0, 1]], model.variables), max_iterations=3)
+    assert describe(fit)["kind"] == "latent tree"
     with pytest.raises(ModelError, match="no latent class model"):
-        describe(fit)
+        describe_classes(fit)
     with pytest.raises(ModelError, match="no latent class model"):
         profiles(model)
 

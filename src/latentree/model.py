@@ -212,6 +212,12 @@ class Model:
 
         save(self, path)
 
+    def explore(self, path: str | Path | None = None, *, table: Any = None, **options: Any) -> Any:
+        """Make the explorer page, which notebooks show; see :func:`latentree.report.explore`."""
+        from .report import explore
+
+        return explore(self, table, path, **options)
+
 
 @dataclass(frozen=True, eq=False)
 class Counts:

@@ -22,6 +22,8 @@ COMMANDS = {
     "fit": "fit",
     "compare": "compare",
     "show": "show",
+    "report": "report",
+    "explore": "explore",
     "score": "score",
     "assign": "assign",
     "query": "query",

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from ..model import Model
     from ..table import Table
 
-__all__ = ["Source", "load_model", "open_source", "table_for", "table_to_learn_from"]
+__all__ = ["Source", "load_model", "load_trace", "open_source", "shown_table", "table_for", "table_to_learn_from"]
 
 STANDARD_INPUT = "/dev/stdin"
 
@@ -157,6 +157,32 @@ def missing_texts(given: Sequence[str], no_default: bool) -> set[str]:
 def _names(given: Sequence[str], known: Any) -> list[str]:
     # A name that holds a comma needs no quotes if it is the whole of the option.
     return [name for text in given for name in ([text] if text in known else split(text))]
+
+
+def shown_table(model: Model, data: str | None, **reading: Any) -> tuple[Table | None, str | None]:
+    """Rows to show beside a model, if any were named, and the file they are from."""
+    if data is None:
+        return None, None
+    source = open_source(data, **reading)
+    return table_for(model, source, **reading), source.path
+
+
+def load_trace(path: str | None) -> list[Any] | None:
+    """Read the steps of a search; a list, or an object with the list under ``trace``."""
+    import json
+
+    from ..files import read_text
+
+    if path is None:
+        return None
+    try:
+        found = json.loads(read_text(path))
+    except ValueError as error:
+        raise FileFormatError(f"'{path}' is no JSON file: {error}.") from None
+    steps = found.get("trace") if isinstance(found, dict) else found
+    if not isinstance(steps, list):
+        raise FileFormatError(f"'{path}' holds no list of steps, nor an object with one under 'trace'.")
+    return steps
 
 
 def load_model(path: str) -> Model:

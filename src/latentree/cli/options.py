@@ -19,6 +19,8 @@ __all__ = [
     "matching_options",
     "model_argument",
     "rows_out_option",
+    "shown_data_option",
+    "trace_option",
 ]
 
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -44,6 +46,28 @@ def data_argument(function: Function) -> Function:
 def model_argument(function: Function) -> Function:
     """Add the argument MODEL: a model file."""
     return click.argument("model", type=click.Path())(function)
+
+
+def shown_data_option(function: Function) -> Function:
+    """Add ``--data``: rows to show and judge a model by."""
+    return option(
+        "--data",
+        section="Data beside the model",
+        metavar="DATA",
+        shell_complete=_complete_data,
+        help="A file, '-' for standard input, or a data set of latentree by name. Columns are found by name.",
+    )(function)
+
+
+def trace_option(function: Function) -> Function:
+    """Add ``--trace``: how a search grew the tree."""
+    return option(
+        "--trace",
+        type=click.Path(),
+        section="Data beside the model",
+        metavar="FILE",
+        help="Steps of a search, as JSON. Default: those in the model file, if there are any.",
+    )(function)
 
 
 def rows_out_option(what: str) -> Callable[[Function], Function]:

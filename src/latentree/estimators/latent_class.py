@@ -24,7 +24,7 @@ from ..errors import LatentreeWarning, bad_parameter
 from ..estimation import ITERATIONS, TOLERANCE, Fit, fit_classes
 from ..formats.frame import table_from
 from ..infer import find_node, log_likelihood_rows, posterior, query, sample
-from ..report import Shown, class_label, describe, findings, profiles, to_text
+from ..report import Page, Shown, class_label, describe, explore, findings, profiles, to_text
 from ..runner import Budget
 from ..score import Assignment, BivariateResiduals, BootstrapLrt, FitStatistics, Score, StandardErrors
 from ..score.uncertainty import Method as ErrorMethod
@@ -413,6 +413,19 @@ class LatentClass(TransformerMixin, DensityMixin, BaseEstimator):  # type: ignor
         options.setdefault("threads", effective_n_jobs(self.n_jobs))
         k, (rng, _) = len(self.class_sizes_), generator(self.random_state)
         return score_functions.bootstrap_lrt(self.fit_.table, k, rng=rng, n_replicates=n_replicates, **options)
+
+    def explore(self, path: str | os.PathLike[str] | None = None, **options: Any) -> Page:
+        """Make the explorer page of the model and its data, which notebooks show; see :func:`latentree.report.explore`.
+
+        Parameters
+        ----------
+        path : str or path, optional
+            Where to write it. The page returned also has ``save`` and ``open``.
+        **options
+            Those of :func:`latentree.report.explore`.
+        """
+        check_is_fitted(self)
+        return explore(self.fit_, path=path, **options)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the model to a file that :func:`latentree.load` reads; see :mod:`latentree.formats.json`."""

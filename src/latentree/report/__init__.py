@@ -3,22 +3,31 @@
 from __future__ import annotations
 
 from .compare import Comparison, compare_classes
-from .latent_class import class_label, describe, profiles, state_labels
+from .document import write_report
+from .explorer import explore
+from .html import Page
+from .latent_class import class_label, describe_classes, profiles, state_labels
 from .statistics import statistics
 from .text import Shown, render, to_text
+from .tree import describe, describe_tree
 from .warn import Finding, findings
 
 __all__ = [
     "Comparison",
     "Finding",
+    "Page",
     "Shown",
     "class_label",
     "compare_classes",
     "describe",
+    "describe_classes",
+    "describe_tree",
+    "explore",
     "findings",
     "profiles",
     "render",
     "state_labels",
     "statistics",
     "to_text",
+    "write_report",
 ]

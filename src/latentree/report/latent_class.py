@@ -17,10 +17,10 @@ from ..variables import Variable
 from .statistics import statistics as statistics_of
 from .warn import SAME_OPTIMUM, degrees_of_freedom, findings, starts_at_best
 
-__all__ = ["class_label", "describe", "profiles", "state_labels"]
+__all__ = ["class_label", "describe_classes", "profiles", "state_labels"]
 
 
-def describe(fit: Fit, *, statistics: bool = False) -> dict[str, Any]:
+def describe_classes(fit: Fit, *, statistics: bool = False) -> dict[str, Any]:
     """Everything worth telling about a fitted latent class model, as plain values that JSON can hold.
 
     Parameters
@@ -61,7 +61,7 @@ def describe(fit: Fit, *, statistics: bool = False) -> dict[str, Any]:
     --------
     >>> from latentree import datasets
     >>> from latentree.estimation import fit_classes
-    >>> report = describe(fit_classes(datasets.load("carcinoma"), 2, rng=np.random.default_rng(0)))
+    >>> report = describe_classes(fit_classes(datasets.load("carcinoma"), 2, rng=np.random.default_rng(0)))
     >>> round(report["log_likelihood"], 4), report["n_parameters"], report["degrees_of_freedom"]
     (-317.2568, 15, 112)
     >>> [round(c["size"], 3) for c in report["classes"]]

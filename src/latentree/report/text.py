@@ -89,6 +89,10 @@ def render(
     """Make what ``rich`` prints: the same as :func:`to_text`, the main things in bold."""
     if report["kind"] == "latent class":
         return Group(*_spaced(_latent_class(report, width, max_variables, max_states)))
+    if report["kind"] == "latent tree":
+        from .outline import tree_parts  # which is made of the same pieces
+
+        return Group(*_spaced(tree_parts(report, width, everything=max_variables is None)))
     return Group(*_spaced(_comparison(report, width)))
 
 
@@ -197,9 +201,11 @@ def _course(report: Report) -> str:
 
 
 def _sizes(classes: Sequence[Report]) -> RenderableType:
-    grid = _grid("class", "size", "cases")
+    counted = all(own["count"] is not None for own in classes)
+    grid = _grid("class", "size", *(["cases"] if counted else []))
     for own in classes:
-        grid.add_row(_plain(own["label"]), _percent(own["size"]), f"{own['count']:,.1f}")
+        cases = [f"{own['count']:,.1f}"] if counted else []
+        grid.add_row(_plain(own["label"]), _percent(own["size"]), *cases)
     return grid
 
 

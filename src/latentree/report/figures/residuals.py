@@ -1,7 +1,4 @@
-"""Pictures of fits. Every function takes an Axes, or makes one, and returns it.
-
-They need matplotlib: ``pip install latentree[plot]``.
-"""
+"""Bivariate residuals as a heat map."""
 
 from __future__ import annotations
 
@@ -9,20 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import LatentreeError
-from ..score import BivariateResiduals
+from ...score import BivariateResiduals
+from .axes import axes, plain
 
 __all__ = ["plot_residuals"]
-
-
-def _axes(ax: Any) -> Any:
-    if ax is not None:
-        return ax
-    try:
-        import matplotlib.pyplot as plt
-    except ImportError:
-        raise LatentreeError("Pictures need matplotlib: pip install latentree[plot]") from None
-    return plt.subplots()[1]
 
 
 def plot_residuals(residuals: BivariateResiduals, ax: Any = None, *, most: float = 10.0) -> Any:
@@ -41,15 +28,11 @@ def plot_residuals(residuals: BivariateResiduals, ax: Any = None, *, most: float
     -------
     Axes
     """
-    ax = _axes(ax)
+    ax = axes(ax)
     values = np.ma.masked_invalid(residuals.residuals)
     image = ax.imshow(values, vmin=0.0, vmax=most, cmap="viridis")
-    ax.set_xticks(range(len(residuals.names)), [_plain(n) for n in residuals.names], rotation=90)
-    ax.set_yticks(range(len(residuals.names)), [_plain(n) for n in residuals.names])
+    ax.set_xticks(range(len(residuals.names)), [plain(n) for n in residuals.names], rotation=90)
+    ax.set_yticks(range(len(residuals.names)), [plain(n) for n in residuals.names])
     ax.set_title("Bivariate residuals")
     ax.figure.colorbar(image, ax=ax, label="X² / df", extend="max")
     return ax
-
-
-def _plain(name: str) -> str:
-    return name.replace("$", r"\$")  # a dollar sign would begin a formula

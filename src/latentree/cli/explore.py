@@ -1,0 +1,113 @@
+"""``latentree explore``: the explorer page."""
+
+from __future__ import annotations
+
+import os
+import time
+from pathlib import Path
+from typing import Any
+
+import click
+
+from .command import command as command_, option, session
+from .options import matching_options, model_argument, shown_data_option, trace_option
+from .output import emit, note
+
+__all__ = ["command"]
+
+EXAMPLES = """
+latentree explore model.json
+latentree explore model.json --data survey.csv
+latentree explore model.json --data survey.csv --out survey.html --no-open
+"""
+
+
+@command_("explore", examples=EXAMPLES)
+@model_argument
+@option(
+    "--out",
+    type=click.Path(),
+    section="Output",
+    metavar="FILE",
+    help="Where the page is written. Default: the model's name with .html, in the current folder.",
+)
+@option("--open/--no-open", "opening", default=True, section="Output", help="Show it in the browser, or only write it.")
+@option("--title", metavar="TEXT", section="Output", help="Title of the page.")
+@option(
+    "--style",
+    type=click.Choice(["rows", "radial"]),
+    section="Output",
+    help="How the tree is drawn at first: from left to right, or around a circle. Default: rows up to some 60 leaves.",
+)
+@option(
+    "--max-rows",
+    type=click.IntRange(min=1),
+    default=20_000,
+    show_default=True,
+    metavar="N",
+    section="Output",
+    help="Most distinct rows of the data that go into the page; the heaviest come first.",
+)
+@shown_data_option
+@trace_option
+@matching_options
+def command(
+    model: str,
+    out: str | None,
+    opening: bool,
+    title: str | None,
+    style: str | None,
+    max_rows: int,
+    data: str | None,
+    trace: str | None,
+    as_json: bool,
+    **reading: Any,
+) -> None:
+    """Write the explorer page of a model and open it in the browser.
+
+    MODEL is a model file. The page is one file that works without a network: the tree to pan, zoom, fold and search;
+    what is behind each node and edge; what follows when values are assumed; with --data, the rows of each latent state
+    and two latent variables against each other; and, if a search left its steps, how the tree grew.
+
+    The page holds the rows of --data. Do not send it to people who must not see them.
+    """
+    from ..report import explore
+    from .data import load_model, load_trace, shown_table
+    from .files import check_outputs
+
+    started = time.perf_counter()
+    loaded = load_model(model)
+    path = out or f"{_stem(model)}.html"
+    check_outputs({"--out": path}, inputs=(model, data, trace))
+    table, _ = shown_table(loaded, data, **reading)
+    page = explore(loaded, table, trace=load_trace(trace), title=title or _stem(model), style=style, max_rows=max_rows)
+    page.save(path)
+    note(f"Page written to '{path}' ({len(page.html) / 1e6:.1f} MB).")
+    if opening and not _open(path):
+        note("No browser could be opened here; open the file in one.")
+    if as_json:
+        tree = loaded.tree
+        emit(
+            {
+                "command": "explore",
+                "page": path,
+                "n_variables": tree.n_variables,
+                "n_latents": len(tree.latent),
+                "n_parameters": tree.n_parameters,
+                "seconds": time.perf_counter() - started,
+                "warnings": session().warnings,
+            }
+        )
+
+
+def _stem(model: str) -> str:
+    return Path(model).name.removesuffix(".gz").removesuffix(".json") or "model"
+
+
+def _open(path: str) -> bool:
+    import webbrowser
+
+    try:
+        return webbrowser.open(Path(os.path.abspath(path)).as_uri())
+    except webbrowser.Error:
+        return False

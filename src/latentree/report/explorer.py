@@ -1,0 +1,230 @@
+"""The explorer page: the tree in the middle, what is behind it beside it, all in one offline file."""
+
+from __future__ import annotations
+
+import base64
+import os
+from collections.abc import Mapping, Sequence
+from string import Template
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..estimation import Fit
+from ..model import Model
+from ..table import Table
+from .html import Page, page, source
+from .svg import Drawing, shown, tree_svg, visible
+from .tree import describe_tree, is_star
+from .warn import findings
+
+__all__ = ["explore"]
+
+SCRIPTS = (
+    "messages.js",
+    "arrange.js",
+    "model.js",
+    "elements.js",
+    "export.js",
+    "view.js",
+    "panels.js",
+    "rows.js",
+    "replay.js",
+    "main.js",
+)
+
+MOST_ROWS = 20_000
+"""Distinct rows that go into a page unless more are asked for."""
+
+MANY_LATENTS = 60
+"""With more of them, curves are shorter, for the sake of the page's size."""
+
+
+def explore(
+    thing: Model | Fit,
+    table: Table | None = None,
+    path: str | os.PathLike[str] | None = None,
+    *,
+    trace: Sequence[Mapping[str, Any]] | None = None,
+    title: str | None = None,
+    style: str | None = None,
+    max_rows: int = MOST_ROWS,
+) -> Page:
+    """Make the explorer page of a model.
+
+    Parameters
+    ----------
+    thing : Model or Fit
+        Any tree model, latent class models included.
+    table : Table, optional
+        Data to show beside it. Default: those of the fit, if it is one.
+    path : str or path, optional
+        Where to write the page.
+    trace : sequence of dict, optional
+        How a search grew the tree; see :func:`latentree.report.tree.checked_trace`.
+    title : str, optional
+        What to call the model.
+    style : {"rows", "radial"}, optional
+        How the tree is drawn at first. Default: in rows up to some 60 leaves. The page can change it.
+    max_rows : int, default 20000
+        Most distinct rows of the data to put into the page.
+
+    Returns
+    -------
+    Page
+        ``save`` writes it, ``open`` shows it in the browser, and a notebook shows it by itself.
+
+    Examples
+    --------
+    >>> from latentree import datasets
+    >>> explore(datasets.generator("d7"))  # doctest: +ELLIPSIS
+    <Page: 0.... MB; .save(path) writes it, .open() shows it in the browser>
+    """
+    model = thing.model if isinstance(thing, Fit) else thing
+    rows = table if table is not None else thing.table if isinstance(thing, Fit) else None
+    few = len(model.tree.latent) <= MANY_LATENTS
+    report = describe_tree(thing, table, trace=trace, most_leaves=12 if few else 8)
+    drawing = Drawing(report, style)
+    name = title or _title(report)
+    data = {
+        **_structure(report, drawing),
+        "theta": _packed(model.parameters.astype("<f8")),
+        "facts": _facts(report),
+        "warnings": _told(thing, table, loud=True),
+        "notes": _told(thing, table, loud=False),
+        "data": _rows(model, rows, max_rows) if rows is not None else None,
+        "trace": _shown_trace(report["trace"]),
+    }
+    body = _body(name, report, tree_svg(drawing, title=f"The tree of {name}"))
+    made = page(name, body, styles=("base.css", "explorer.css"), scripts=SCRIPTS, data=data)
+    if path is not None:
+        made.save(path)
+    return made
+
+
+def _title(report: Mapping[str, Any]) -> str:
+    if report["star"]:
+        return f"Latent class model, {report['nodes'][0]['cardinality']} classes"
+    return "Latent tree model"
+
+
+def _structure(report: Mapping[str, Any], drawing: Drawing) -> dict[str, Any]:
+    nodes = report["nodes"]
+    sets: dict[tuple[str, ...], int] = {}
+    labels = [sets.setdefault(tuple(map(visible, n["labels"])), len(sets)) for n in nodes]
+    return {
+        "name": [visible(n["name"]) for n in nodes],
+        "parent": [-1 if n["parent"] is None else n["parent"] for n in nodes],
+        "card": [n["cardinality"] for n in nodes],
+        "latent": [int(n["latent"]) for n in nodes],
+        "labels": labels,
+        "labelSets": [list(own) for own in sets],
+        "info": [_short(x) for x in drawing.information],
+        "exact": report["curves"]["exact"],
+        "latents": {
+            z["node"]: {
+                "total": _short(z["information"]),
+                "sure": z["relative_entropy"],
+                "counts": z["counts"] and [_short(x) for x in z["counts"]],
+                "leaves": [[u["node"], _short(u["information"]), _short(u["cumulative"])] for u in z["leaves"]],
+            }
+            for z in report["latents"]
+        },
+        "draw": {
+            "root": drawing.arrangement.root,
+            "parent": drawing.arrangement.parent,
+            "children": drawing.arrangement.children,
+            "widths": [round(w) for w in drawing.widths],
+            "style": drawing.style,
+        },
+    }
+
+
+def _short(value: float) -> float:
+    """As many digits as anyone reads."""
+    return float(f"{value:.5g}")
+
+
+def _packed(array: NDArray[Any]) -> str:
+    return base64.b64encode(np.ascontiguousarray(array).tobytes()).decode("ascii")
+
+
+def _facts(report: Mapping[str, Any]) -> list[tuple[str, str]]:
+    found = [
+        ("Variables", f"{report['n_variables']:,}"),
+        ("Latent variables", f"{report['n_latents']:,}"),
+        ("Parameters", f"{report['n_parameters']:,}"),
+    ]
+    if report["n"] is not None:
+        found.append(("Rows", f"{report['n']:,.6g} ({report['n_patterns']:,} distinct)"))
+        if report["missing"]:
+            found.append(("Missing cells", f"{100 * report['missing']:.2g} %"))
+        for name, key in (("Log-likelihood", "log_likelihood"), ("AIC", "aic"), ("BIC", "bic")):
+            value = report[key]
+            found.append((name, "not defined" if value is None else f"{value:,.2f}"))
+        if report["impossible"]:
+            found.append(("Impossible rows", f"{report['impossible']:,} distinct"))
+    else:
+        known = report["provenance"]
+        for name, key in (("Rows it was fitted to", "n"), ("Log-likelihood", "log_likelihood"), ("BIC", "bic")):
+            if isinstance(known.get(key), int | float):
+                found.append((name, f"{known[key]:,.10g}"))
+    if report["fit"] is not None:
+        found.append(("Fit", visible(f"{report['fit']['reason']}, {report['fit']['seconds']:.2f} s")))
+    return found
+
+
+def _told(thing: Model | Fit, table: Table | None, *, loud: bool) -> list[str]:
+    if not isinstance(thing, Fit) or table is not None or not is_star(thing.model):
+        return []
+    return [visible(f.text) for f in findings(thing) if f.loud is loud]
+
+
+def _rows(model: Model, table: Table, most: int) -> dict[str, Any]:
+    """Distinct rows, the heaviest first, for the columns that the model knows."""
+    nodes = {v.name: int(node) for v, node in zip(model.variables, model.tree.manifest, strict=True)}
+    columns = [i for i, name in enumerate(table.names) if name in nodes]
+    order = np.argsort(-table.weights, kind="stable")[:most]
+    position = np.full(table.n_patterns + 1, -1, dtype="<i4")  # the last entry serves inverse = -1
+    position[order] = np.arange(len(order))
+    codes = table.codes[order][:, columns]
+    wide = bool(codes.size) and int(codes.max()) > np.iinfo(np.int8).max
+    left = table.n_patterns - len(order)
+    return {
+        "patterns": len(order),
+        "columns": [nodes[table.names[i]] for i in columns],
+        "wide": wide,
+        "codes": _packed(codes.T.astype("<i2" if wide else "i1")),
+        "weights": _packed(table.weights[order].astype("<f8")),
+        "inverse": _packed(position[table.inverse]),
+        "note": f"The {len(order):,} heaviest distinct rows are here; {left:,} were left out." if left else "",
+    }
+
+
+def _shown_trace(steps: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    return [
+        {
+            **step,
+            "operation": visible(step["operation"]),
+            "tree": {
+                "edges": [[visible(a), visible(b)] for a, b in step["tree"]["edges"]],
+                "cardinality": {visible(name): k for name, k in step["tree"]["cardinality"].items()},
+            },
+        }
+        for step in steps
+    ]
+
+
+def _body(name: str, report: Mapping[str, Any], tree: str) -> str:
+    score = "" if report["bic"] is None else f" · BIC {report['bic']:,.1f}"
+    size = f"{report['n_variables']:,} variables · {report['n_latents']:,} latent{score}"
+    # One pass: what is put in is not looked at again, whatever a name holds.
+    return Template(source("explorer.html")).substitute(
+        title=shown(name), size=shown(size), tree=tree, strongest=_strongest(report)
+    )
+
+
+def _strongest(report: Mapping[str, Any]) -> str:
+    """Mutual information of the strongest edge."""
+    return f"{max((edge['information'] for edge in report['edges']), default=0.0):.3g}"

@@ -1,0 +1,24 @@
+"""Pictures. Every function takes an Axes, or makes one, and returns it.
+
+They need matplotlib: ``pip install latentree[plot]``.
+"""
+
+from __future__ import annotations
+
+from .profiles import plot_profiles
+from .residuals import plot_residuals
+from .scores import plot_scores
+from .sizes import plot_sizes
+from .trace import plot_trace
+from .tree import plot_tree
+from .uncertainty import plot_uncertainty
+
+__all__ = [
+    "plot_profiles",
+    "plot_residuals",
+    "plot_scores",
+    "plot_sizes",
+    "plot_trace",
+    "plot_tree",
+    "plot_uncertainty",
+]
