@@ -30,11 +30,17 @@ from .errors import (
     ParameterError as ParameterError,
 )
 from .estimation import Fit as Fit, estimate as estimate, fit_classes as fit_classes
-from .estimators import LatentClass as LatentClass, compare as compare
+from .estimators import (
+    LatentClass as LatentClass,
+    LatentTree as LatentTree,
+    LatentTreeClassifier as LatentTreeClassifier,
+    compare as compare,
+)
 from .formats.json import load as load
 from .model import Counts as Counts, Model as Model
 from .runner import Budget as Budget, Progress as Progress, StopReason as StopReason
 from .score import scores as scores
+from .search import learn as learn
 from .table import Table as Table
 from .tree import Tree as Tree
 from .variables import Variable as Variable

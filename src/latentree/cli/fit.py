@@ -16,7 +16,6 @@ from .types import CLASSES
 
 if TYPE_CHECKING:
     from ..estimation import Fit
-    from ..model import Model
     from ..report import Comparison
     from ..table import Table
     from .data import Source
@@ -178,28 +177,16 @@ def _document(best: Fit, comparison: Comparison, source: Source, started: float,
 
 def _write(best: Fit, source: Source, options: dict[str, Any], out: str | None, assign: str | None) -> None:
     from .files import write_rows
+    from .origin import with_origin
     from .rows import assigned, joined, weighed
 
     if out is not None:
         from ..formats.json import save
 
-        save(_with_provenance(best, source, options), out)
+        from ..report import describe
+
+        save(with_origin(best.model, "fit", source, options, describe(best), ("n_classes",)), out)
         note(f"Model written to '{out}'.")
     if assign is not None:
         write_rows(joined(weighed(source.frame), assigned(best.model, best.table)), assign)
         note(f"{len(best.table.inverse):,} rows written to '{assign}'.")
-
-
-def _with_provenance(best: Fit, source: Source, options: dict[str, Any]) -> Model:
-    """Say in the model where it comes from: enough to make it again, the same for the same call, and no paths."""
-    from .. import __version__
-    from ..report import describe
-
-    told = ("kind", "n", "n_classes", "log_likelihood", "n_parameters", "aic", "bic", "seed", "reason")
-    report = describe(best)
-    provenance = {"command": "latentree fit", "latentree": __version__, "data": source.name}
-    provenance |= {name: report[name] for name in told}
-    used = {name: value for name, value in options.items() if value not in (None, (), False)}
-    for name in ("seed", "threads"):  # told already, and without effect
-        used.pop(name, None)
-    return best.model.with_parameters(best.model.parameters, provenance=provenance | {"options": used})

@@ -4,5 +4,7 @@ from __future__ import annotations
 
 from .comparing import ClassComparison, compare
 from .latent_class import LatentClass
+from .latent_tree import LatentTree
+from .tree_classifier import LatentTreeClassifier
 
-__all__ = ["ClassComparison", "LatentClass", "compare"]
+__all__ = ["ClassComparison", "LatentClass", "LatentTree", "LatentTreeClassifier", "compare"]

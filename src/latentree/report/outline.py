@@ -17,6 +17,7 @@ from .text import (
     _count,
     _decimals,
     _grid,
+    _listed,
     _number,
     _plain,
     _profiles,
@@ -39,6 +40,23 @@ def tree_parts(report: Report, width: int, *, everything: bool = False) -> Itera
     """The parts of the report, from top to bottom."""
     yield Text(_title(report), style="bold")
     yield _facts(report)
+    if "search" in report:
+        yield Text(_search(report["search"]))
+    if report.get("warnings"):
+        yield _listed("Warnings", report["warnings"], "bold yellow")
+    yield from _structure(report, width, everything)
+    if report.get("notes"):
+        yield _listed("Notes", report["notes"], "bold")
+
+
+def _search(told: Report) -> str:
+    seed = "" if told["seed"] is None else f", seed {told['seed']}"
+    ended = "Found" if told["complete"] else "Best found"
+    found = f"{ended} by the method '{told['method']}' in {told['seconds']:.2f} s, {_count(told['steps'], 'step')}{seed}"
+    return f"{found}; {told['score'].upper()} {_decimals(told['value'], 3)}."
+
+
+def _structure(report: Report, width: int, everything: bool) -> Iterator[RenderableType]:
     if report["star"]:
         yield from _star(report, width, everything)
         return

@@ -157,7 +157,8 @@ def checked_trace(steps: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     ----------
     steps : sequence of dict
         Each with ``operation`` (text), ``score``, ``log_likelihood``, ``dimension``, ``candidates``, ``seconds`` (a
-        number or None), and ``tree``: a dict of ``edges``, pairs of names, and ``cardinality`` by name.
+        number or None), and ``tree``: a dict of ``edges``, pairs of names, and ``cardinality`` by name. Steps as
+        :meth:`latentree.search.Step.to_plain` writes them have ``edges`` and ``states`` instead of it.
 
     Examples
     --------
@@ -170,8 +171,9 @@ def checked_trace(steps: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
 
 def _step(i: int, step: Mapping[str, Any]) -> dict[str, Any]:
     try:
-        edges = [[str(a), str(b)] for a, b in step["tree"]["edges"]]
-        cardinality = {str(name): int(k) for name, k in step["tree"]["cardinality"].items()}
+        tree = step["tree"] if "tree" in step else {"edges": step["edges"], "cardinality": step["states"]}
+        edges = [[str(a), str(b)] for a, b in tree["edges"]]
+        cardinality = {str(name): int(k) for name, k in tree["cardinality"].items()}
         numbers = {name: _finite(step.get(name)) for name in STEP_NUMBERS}
         operation = str(step["operation"])
     except (KeyError, TypeError, ValueError, AttributeError) as error:
