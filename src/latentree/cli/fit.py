@@ -182,7 +182,6 @@ def _write(best: Fit, source: Source, options: dict[str, Any], out: str | None, 
 
     if out is not None:
         from ..formats.json import save
-
         from ..report import describe
 
         save(with_origin(best.model, "fit", source, options, describe(best), ("n_classes",)), out)

@@ -58,9 +58,7 @@ SEARCH, OUTPUT = "How the tree is found", "Output"
     section=SEARCH,
     help=f"What to maximise: {', '.join(SCORES[:-1])} or {SCORES[-1]}.",
 )
-@option(
-    "--start", type=click.Path(), metavar="MODEL", section=SEARCH, help="Start from the tree of this model file."
-)
+@option("--start", type=click.Path(), metavar="MODEL", section=SEARCH, help="Start from the tree of this model file.")
 @option(
     "--set",
     "settings",
@@ -74,8 +72,8 @@ SEARCH, OUTPUT = "How the tree is found", "Output"
     type=click.Path(),
     metavar="FILE",
     section=SEARCH,
-    help="Save the search in this file after every step. If it is there already, go on from it: a run that was stopped, "
-    "or killed, ends with the same tree as one that was not.",
+    help="Save the search in this file after every step. If it is there already, go on from it: a run that was "
+    "stopped, or killed, ends with the same tree as one that was not.",
 )
 @searching_options
 @learning_options

@@ -18,7 +18,12 @@ UNTOLD = ("seed", "threads", "resume", "start")
 
 
 def with_origin(
-    model: Model, command: str, source: Source, options: Mapping[str, Any], report: Mapping[str, Any], more: Sequence[str]
+    model: Model,
+    command: str,
+    source: Source,
+    options: Mapping[str, Any],
+    report: Mapping[str, Any],
+    more: Sequence[str],
 ) -> Model:
     """Say in the model where it comes from: enough to make it again, the same for the same call, and no paths."""
     from .. import __version__

@@ -60,7 +60,9 @@ def _checked(steps: Sequence[Any], file: str) -> list[dict[str, Any]]:
     from ..search import Step
 
     try:
-        return [Step.from_plain({"seconds": 0.0, **step}).to_plain() | {"seconds": step.get("seconds")} for step in steps]
+        return [
+            {**Step.from_plain({"seconds": 0.0, **step}).to_plain(), "seconds": step.get("seconds")} for step in steps
+        ]
     except (FileFormatError, TypeError, AttributeError) as error:
         raise FileFormatError(f"'{file}' holds steps that cannot be read: {error}") from None
 

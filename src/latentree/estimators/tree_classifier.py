@@ -151,9 +151,7 @@ class LatentTreeClassifier(ClassifierMixin, TreeLearner):  # type: ignore[misc]
         check_is_fitted(self)
         columns = columns_of(validated(self, X, reset=False))
         own = self.model_.variables[:-1]
-        known = table_from(
-            dict(zip((v.name for v in own), columns, strict=True)), variables=own, unseen=self.unseen
-        )
+        known = table_from(dict(zip((v.name for v in own), columns, strict=True)), variables=own, unseen=self.unseen)
         unknown = np.full((len(known.inverse), 1), -1, dtype=np.int16)
         return Table.from_codes(np.hstack([known.codes[known.inverse], unknown]), self.model_.variables)
 

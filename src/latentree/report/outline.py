@@ -52,8 +52,8 @@ def tree_parts(report: Report, width: int, *, everything: bool = False) -> Itera
 def _search(told: Report) -> str:
     seed = "" if told["seed"] is None else f", seed {told['seed']}"
     ended = "Found" if told["complete"] else "Best found"
-    found = f"{ended} by the method '{told['method']}' in {told['seconds']:.2f} s, {_count(told['steps'], 'step')}{seed}"
-    return f"{found}; {told['score'].upper()} {_decimals(told['value'], 3)}."
+    found = f"{ended} by the method '{told['method']}' in {told['seconds']:.2f} s"
+    return f"{found}, {_count(told['steps'], 'step')}{seed}; {told['score'].upper()} {_decimals(told['value'], 3)}."
 
 
 def _structure(report: Report, width: int, everything: bool) -> Iterator[RenderableType]:
