@@ -29,11 +29,11 @@ def growth(model: Model) -> list[dict[str, Any]]:
     steps = []
     for n in range(1, len(latents) + 1):
         there = set(latents[:n])
-        edges, cardinality = [], {}
+        edges, states = [], {}
         for v in range(tree.n_nodes):
             if tree.variable[v] < 0 and v not in there:
                 continue
-            cardinality[tree.names[v]] = 2 if v == latents[n - 1] else int(tree.cardinality[v])
+            states[tree.names[v]] = 2 if v == latents[n - 1] else int(tree.cardinality[v])
             up = int(tree.parent[v])
             while up >= 0 and up not in there:
                 up = int(tree.parent[up])
@@ -42,5 +42,5 @@ def growth(model: Model) -> list[dict[str, Any]]:
         operation = f"NI: introduce {tree.names[latents[n - 1]]}" if n > 1 else "start"
         step = {"operation": operation, "score": -1000.0 + 50 * n - n * n, "log_likelihood": -900.0 + 45 * n}
         numbers = {"dimension": 20 + 7 * n, "candidates": 30 * n, "seconds": 0.5 * n}
-        steps.append({**step, **numbers, "tree": {"edges": edges, "cardinality": cardinality}})
+        steps.append({**step, **numbers, "edges": edges, "states": states})
     return steps

@@ -52,18 +52,18 @@ def test_names_are_cut_and_measured_alike(blank, text):
 
 def test_steps_of_a_search_hang_together(blank):
     for step in growth(datasets.generator("d12")):
-        names = list(step["tree"]["cardinality"])
-        made = blank.evaluate("([n, e]) => LT.orient(n, e, () => 0)", [names, step["tree"]["edges"]])
+        names = list(step["states"])
+        made = blank.evaluate("([n, e]) => LT.orient(n, e, () => 0)", [names, step["edges"]])
         pairs = {frozenset((names[v], names[p])) for v, p in enumerate(made["parent"]) if p >= 0}
-        assert pairs == {frozenset(edge) for edge in step["tree"]["edges"]}
+        assert pairs == {frozenset(edge) for edge in step["edges"]}
         assert made["parent"].count(-1) == 1
 
 
 def test_what_a_step_changed(blank):
-    before = {"edges": [["z", "a"], ["z", "b"], ["z", "c"]], "cardinality": {"z": 2, "a": 2, "b": 2, "c": 2}}
+    before = {"edges": [["z", "a"], ["z", "b"], ["z", "c"]], "states": {"z": 2, "a": 2, "b": 2, "c": 2}}
     after = {
         "edges": [["y", "a"], ["y", "b"], ["y", "z"], ["z", "c"]],
-        "cardinality": {"z": 3, "y": 2, "a": 2, "b": 2, "c": 2},
+        "states": {"z": 3, "y": 2, "a": 2, "b": 2, "c": 2},
     }
     change = blank.evaluate("([a, b]) => LT.differences(a, b)", [before, after])
     assert change == {"fresh": ["y"], "resized": ["z"], "moved": ["a", "b"], "gone": []}

@@ -149,3 +149,13 @@ def test_scripts_are_ours_and_small():
     from latentree.report.explorer import SCRIPTS
 
     assert sum(len(source(name)) for name in SCRIPTS) < 100_000
+
+
+def test_the_guide_can_be_followed(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("webbrowser.open", lambda url: True)
+    guide = (Path(__file__).parents[2] / "docs" / "explorer.md").read_text("utf-8")
+    exec(compile(re.search(r"```python\n(.*?)```", guide, re.DOTALL)[1], "explorer.md", "exec"), {})
+    assert Path("d18.html").exists()
+    steps = json.loads(re.search(r"```json\n(.*?)```", guide, re.DOTALL)[1])
+    assert page_data(report.explore(datasets.generator("d7"), trace=steps))["trace"]["steps"][0]["candidates"] == 74

@@ -21,7 +21,7 @@ from latentree.table import Table
 from latentree.tree import Tree
 from latentree.variables import numbered
 
-STEP = {"operation": "start", "score": -3.5, "tree": {"edges": [["z", "a"]], "cardinality": {"z": 2, "a": 2}}}
+STEP = {"operation": "start", "score": -3.5, "edges": [["z", "a"]], "states": {"z": 2, "a": 2}}
 
 
 @settings(max_examples=60)
@@ -99,8 +99,9 @@ def test_text_of_a_star_shows_profiles_with_and_without_data():
     "step",
     [
         {"operation": "x"},
-        {**STEP, "tree": {"edges": [["z"]], "cardinality": {}}},
-        {**STEP, "tree": {"edges": [["z", "q"]], "cardinality": {"z": 2}}},
+        {**STEP, "edges": [["z"]]},
+        {**STEP, "edges": [["z", "q"]]},
+        {**STEP, "edges": []},
         {**STEP, "score": "high"},
         "step",
     ],
@@ -108,6 +109,14 @@ def test_text_of_a_star_shows_profiles_with_and_without_data():
 def test_traces_that_cannot_be_read_are_refused(step):
     with pytest.raises(DataError, match="Step 1 of the trace"):
         checked_trace([STEP, step])
+
+
+def test_steps_may_know_how_to_be_plain():
+    class Step:
+        def to_plain(self):
+            return {**STEP, "phase": "start", "number": 0}
+
+    assert checked_trace(iter([Step()])) == checked_trace([STEP])
 
 
 def test_infinite_scores_of_a_trace_become_none():

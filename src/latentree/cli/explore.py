@@ -63,7 +63,7 @@ def command(
     as_json: bool,
     **reading: Any,
 ) -> None:
-    """Write the explorer page of a model and open it in the browser.
+    """Write the explorer page of a model and open it.
 
     MODEL is a model file. The page is one file that works without a network: the tree to pan, zoom, fold and search;
     what is behind each node and edge; what follows when values are assumed; with --data, the rows of each latent state

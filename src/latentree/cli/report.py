@@ -46,7 +46,7 @@ def command(
     as_json: bool,
     **reading: Any,
 ) -> None:
-    """Tell what a model says: its tree, its latent variables, their profiles.
+    """Tell what a model says of its variables, and how it fits data.
 
     MODEL is a model file. With --data, also log-likelihood, AIC and BIC, expected cases, how certain the rows' states
     are and, on the page, fit statistics and residuals.

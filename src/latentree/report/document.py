@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from ..estimation import Fit
@@ -31,7 +31,7 @@ def write_report(
     table: Table | None = None,
     path: str | os.PathLike[str] | None = None,
     *,
-    trace: Sequence[Mapping[str, Any]] | None = None,
+    trace: Iterable[Any] | None = None,
     title: str | None = None,
     statistics: bool | None = None,
 ) -> Page:
@@ -45,7 +45,7 @@ def write_report(
         Data to judge it by. Default: those of the fit, if it is one.
     path : str or path, optional
         Where to write it.
-    trace : sequence of dict, optional
+    trace : iterable, optional
         How a search grew the tree; see :func:`latentree.report.tree.checked_trace`.
     title : str, optional
         What to call the model.
@@ -127,11 +127,10 @@ def _latent(report: Report, z: Report) -> str:
     bars = bars_svg(node["labels"], z["sizes"], notes, title=f"Sizes of the states of {z['name']}")
     return (
         f'<section><h3 id="z{z["node"]}">{shown(z["name"])}</h3><p class="muted">{len(z["sizes"])} states{sure}</p>'
-        '<div class="columns"><div><p class="muted small">Sizes of its states</p>'
-        f"{bars}</div>"
-        '<div><p class="muted small">What each variable tells (bar), and all up to it (line, per cent of what all '
-        "tell)</p>"
-        f"{curve if names else ''}</div></div>{_profiles(report, node, z)}</section>"
+        f'<div class="columns"><div><p class="muted small">Sizes of its states</p>{bars}'
+        '<p class="muted small">What each variable tells (bar), and all up to it<br>(line, per cent of what all tell)'
+        "</p>"
+        f"{curve if names else ''}</div>{_profiles(report, node, z)}</div></section>"
     )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import base64
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from string import Template
 from typing import Any
 
@@ -46,7 +46,7 @@ def explore(
     table: Table | None = None,
     path: str | os.PathLike[str] | None = None,
     *,
-    trace: Sequence[Mapping[str, Any]] | None = None,
+    trace: Iterable[Any] | None = None,
     title: str | None = None,
     style: str | None = None,
     max_rows: int = MOST_ROWS,
@@ -61,7 +61,7 @@ def explore(
         Data to show beside it. Default: those of the fit, if it is one.
     path : str or path, optional
         Where to write the page.
-    trace : sequence of dict, optional
+    trace : iterable, optional
         How a search grew the tree; see :func:`latentree.report.tree.checked_trace`.
     title : str, optional
         What to call the model.
@@ -78,8 +78,9 @@ def explore(
     Examples
     --------
     >>> from latentree import datasets
-    >>> explore(datasets.generator("d7"))  # doctest: +ELLIPSIS
-    <Page: 0.... MB; .save(path) writes it, .open() shows it in the browser>
+    >>> page = explore(datasets.generator("d7"), title="Seven variables")
+    >>> "<title>Seven variables</title>" in page.html
+    True
     """
     model = thing.model if isinstance(thing, Fit) else thing
     rows = table if table is not None else thing.table if isinstance(thing, Fit) else None
@@ -202,18 +203,19 @@ def _rows(model: Model, table: Table, most: int) -> dict[str, Any]:
     }
 
 
-def _shown_trace(steps: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    return [
+def _shown_trace(steps: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """Steps with names as positions in one list: names are long, and the same in most steps."""
+    at: dict[str, int] = {}
+    packed = [
         {
             **step,
             "operation": visible(step["operation"]),
-            "tree": {
-                "edges": [[visible(a), visible(b)] for a, b in step["tree"]["edges"]],
-                "cardinality": {visible(name): k for name, k in step["tree"]["cardinality"].items()},
-            },
+            "states": [x for name, k in step["states"].items() for x in (at.setdefault(visible(name), len(at)), k)],
+            "edges": [at[visible(name)] for edge in step["edges"] for name in edge],
         }
         for step in steps
     ]
+    return {"names": list(at), "steps": packed}
 
 
 def _body(name: str, report: Mapping[str, Any], tree: str) -> str:

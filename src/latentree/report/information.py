@@ -9,9 +9,9 @@ from __future__ import annotations
 import heapq
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import reduce
 from itertools import islice
 from math import prod
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -145,8 +145,7 @@ class InformationCurves:
         n_exact = self._enumerable(leaves)
         together = [whole - left for left in self._left_exactly(node, leaves[:n_exact])]
         if n_exact < len(leaves):
-            drawn = self._left_after(node, {v: self._codes[v] for v in leaves})[0]
-            together += [whole - float(self._weights @ left) for left in drawn[n_exact:]]
+            together += [whole - left for left in self._left_in_rows(node, leaves)[n_exact:]]
         total = max(whole - self._left[node], *together[:n_exact], 0.0)
         # What is drawn is uncertain; that more variables never tell less is not.
         rising = np.minimum(np.maximum.accumulate(np.maximum(together, 0.0)), total)
@@ -160,29 +159,39 @@ class InformationCurves:
 
     def _left_exactly(self, node: int, leaves: Sequence[int]) -> list[float]:
         """Entropy of the node that is left once each of the leaves is known too, over all their patterns."""
-        if not leaves:
-            return []
-        patterns = _all_patterns([int(self.model.tree.cardinality[v]) for v in leaves])
-        left, p = self._left_after(node, dict(zip(leaves, patterns.T, strict=True)))
-        return [float(p @ entropies) for entropies in left]
+        return [float(p @ left) for left, p in self._after(node, leaves)]
 
-    def _left_after(
-        self, node: int, codes: Mapping[int, NDArray[np.integer[Any]]]
-    ) -> tuple[list[FloatArray], FloatArray]:
-        """Entropy of the node in each row once each of the leaves is known too, and P(row) of all leaves."""
+    def _left_in_rows(self, node: int, leaves: Sequence[int]) -> list[float]:
+        """The same over the rows at hand."""
+        return [float(self._weights @ left) for left, _ in self._after(node, leaves, self._codes)]
+
+    def _after(
+        self, node: int, leaves: Sequence[int], codes: Mapping[int, NDArray[np.int32]] | None = None
+    ) -> Iterator[tuple[FloatArray, FloatArray]]:
+        """Leaf by leaf, the node's entropy in each row, and P(row of the leaves so far).
+
+        Without codes the rows are all patterns: those so far, each with every state of the next leaf.
+        """
         heard: dict[int, dict[int, FloatArray]] = {}  # what each node has heard, by whom
-        left: list[FloatArray] = []
-        total = np.ones((1, 1))
-        for leaf, own in codes.items():
-            heard.setdefault(leaf, {})[leaf] = np.eye(int(self.model.tree.cardinality[leaf]))[own]
+        n_rows = 1
+        for leaf in leaves:
+            states = np.eye(int(self.model.tree.cardinality[leaf]))
+            if codes is None:
+                for messages in heard.values():
+                    for sender, message in messages.items():
+                        messages[sender] = message.repeat(len(states), axis=0)
+                own = np.tile(states, (n_rows, 1))
+                n_rows *= len(states)
+            else:
+                own = states[codes[leaf]]
+            heard.setdefault(leaf, {})[leaf] = own
             v = leaf
             for towards in self._near.path(leaf, node):
                 heard.setdefault(towards, {})[v] = _product(heard[v]) @ self._near.across(towards, v).T
                 v = towards
             p = _product(heard[node]) * self._near.marginals[node]
             total = p.sum(axis=1, keepdims=True)
-            left.append(entropy_of(np.divide(p, total, out=np.zeros_like(p), where=total > 0)))
-        return left, total[:, 0]
+            yield entropy_of(np.divide(p, total, out=np.zeros_like(p), where=total > 0)), total[:, 0]
 
 
 def _all_patterns(cards: Sequence[int]) -> NDArray[np.int16]:
@@ -191,11 +200,9 @@ def _all_patterns(cards: Sequence[int]) -> NDArray[np.int16]:
     return np.ascontiguousarray(patterns.T)
 
 
-def _product(messages: dict[int, FloatArray]) -> FloatArray:
-    out = np.ones_like(next(iter(messages.values())))
-    for message in messages.values():
-        out *= message
-    return out
+def _product(messages: Mapping[int, FloatArray]) -> FloatArray:
+    first, *others = messages.values()
+    return reduce(np.multiply, others, first)
 
 
 @dataclass

@@ -122,9 +122,10 @@ def tree_svg(drawing: Drawing, *, title: str = "The tree", still: bool = False) 
     nodes = "".join(_node(drawing, v, 6.0 if still else TEXT_AT) for v in order)
     kind = "tree far" if width > FAR and not still else "tree"
     size = f' width="{short(width)}"' if still else ""
+    box = " ".join(map(short, (left, top, width, height)))
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" id="tree" class="{kind}" role="group"{size} '
-        f'aria-label="{shown(title)}" viewBox="{short(left)} {short(top)} {short(width)} {short(height)}"><g class="edges">{edges}</g>'
+        f'aria-label="{shown(title)}" viewBox="{box}"><g class="edges">{edges}</g>'
         f'<g class="nodes">{nodes}</g></svg>'
     )
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 import numpy as np
@@ -61,7 +61,7 @@ def describe_tree(
     thing: Model | Fit,
     table: Table | None = None,
     *,
-    trace: Sequence[Mapping[str, Any]] | None = None,
+    trace: Iterable[Any] | None = None,
     statistics: bool = False,
     most_leaves: int = 12,
 ) -> dict[str, Any]:
@@ -73,7 +73,7 @@ def describe_tree(
         Any tree model; a latent class model is a star.
     table : Table, optional
         Data to judge it by. Default: those of the fit, if it is one.
-    trace : sequence of dict, optional
+    trace : iterable, optional
         How a search grew the tree, step by step; see :func:`checked_trace`.
     statistics : bool, default False
         Also what :func:`latentree.report.statistics` collects, if there are data.
@@ -115,7 +115,7 @@ def describe_tree(
     >>> from latentree import datasets
     >>> report = describe_tree(datasets.generator("d7"))
     >>> report["n_variables"], report["n_latents"], [z["name"] for z in report["latents"]]
-    (7, 3, ['z1', 'z2', 'z3'])
+    (7, 3, ['Z1', 'Z2', 'Z3'])
     """
     fit = thing if isinstance(thing, Fit) else None
     model = fit.model if fit is not None else thing
@@ -150,41 +150,42 @@ def describe_tree(
     }
 
 
-def checked_trace(steps: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+def checked_trace(steps: Iterable[Any]) -> list[dict[str, Any]]:
     """Steps of a search as plain values.
 
     Parameters
     ----------
-    steps : sequence of dict
-        Each with ``operation`` (text), ``score``, ``log_likelihood``, ``dimension``, ``candidates``, ``seconds`` (a
-        number or None), and ``tree``: a dict of ``edges``, pairs of names, and ``cardinality`` by name. Steps as
-        :meth:`latentree.search.Step.to_plain` writes them have ``edges`` and ``states`` instead of it.
+    steps : iterable
+        Each a dict, or something whose ``to_plain()`` gives one, with ``operation`` (text); ``score``,
+        ``log_likelihood``, ``dimension``, ``candidates``, ``seconds`` (numbers or None); and the tree after the step as
+        ``edges``, pairs of names, and ``states``, how many each node has, by name.
 
     Examples
     --------
-    >>> tree = {"edges": [["z", "a"], ["z", "b"]], "cardinality": {"z": 2, "a": 2, "b": 3}}
-    >>> checked_trace([{"operation": "start", "score": -10, "tree": tree}])[0]["score"]
+    >>> step = {"operation": "start", "score": -10, "edges": [["z", "a"]], "states": {"z": 2, "a": 3}}
+    >>> checked_trace([step])[0]["score"]
     -10.0
     """
-    return [_step(i, step) for i, step in enumerate(steps)]
+    return [_step(i, step.to_plain() if hasattr(step, "to_plain") else step) for i, step in enumerate(steps)]
 
 
 def _step(i: int, step: Mapping[str, Any]) -> dict[str, Any]:
     try:
-        tree = step["tree"] if "tree" in step else {"edges": step["edges"], "cardinality": step["states"]}
-        edges = [[str(a), str(b)] for a, b in tree["edges"]]
-        cardinality = {str(name): int(k) for name, k in tree["cardinality"].items()}
+        edges = [[str(a), str(b)] for a, b in step["edges"]]
+        states = {str(name): int(k) for name, k in step["states"].items()}
         numbers = {name: _finite(step.get(name)) for name in STEP_NUMBERS}
         operation = str(step["operation"])
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise DataError(
-            f"Step {i} of the trace cannot be read ({type(error).__name__}: {error}). It needs an 'operation', and a "
-            "'tree' with 'edges' and 'cardinality'."
+            f"Step {i} of the trace cannot be read ({type(error).__name__}: {error}). It needs an 'operation', the "
+            "'edges' of the tree and the 'states' of its nodes."
         ) from None
-    loose = {name for edge in edges for name in edge} - set(cardinality)
+    loose = {name for edge in edges for name in edge} - set(states)
     if loose:
-        raise DataError(f"Step {i} of the trace: node '{min(loose)}' stands in an edge but has no cardinality.")
-    return {"operation": operation, **numbers, "tree": {"edges": edges, "cardinality": cardinality}}
+        raise DataError(f"Step {i} of the trace: node '{min(loose)}' stands in an edge but has no number of states.")
+    if len(edges) != len(states) - 1:
+        raise DataError(f"Step {i} of the trace is no tree: it has {len(states)} nodes but {len(edges)} edges.")
+    return {"operation": operation, **numbers, "edges": edges, "states": states}
 
 
 def standing(model: Model, table: Table) -> Fit:

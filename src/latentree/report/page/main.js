@@ -27,7 +27,7 @@
       this.tabs = [["overview", "Model", () => still(LT.overview(this))], ["node", "Selected", () => still([h("p", { class: "muted" }, "Click a node or an edge of the tree.")])],
         ["what", "What if", () => still(LT.whatIf(this))]];
       if (model.data) this.tabs.push(["rows", "Rows", () => LT.dataPanel(this)]);
-      if (model.trace.length) this.tabs.push(["growth", "Growth", () => LT.replayPanel(this)]);
+      if (model.trace.steps.length) this.tabs.push(["growth", "Growth", () => LT.replayPanel(this)]);
       this.panels = {};
       const list = $("#tabs"), place = $("#panels");
       this.tabs.forEach(([id, text], i) => {
@@ -51,6 +51,7 @@
       this.opened = id;
       this.mark(id, true);
       this.showGrowth(id === "growth");
+      document.body.classList.toggle("wide", id === "rows"); /* tables of rows need the room */
       this.panels[id].open?.();
     }
 

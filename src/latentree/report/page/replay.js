@@ -4,26 +4,34 @@
   const { h, s } = LT;
   const PAUSE = 900;
 
+  /* A step as the page holds it, with names for positions. */
+  LT.unpackStep = function (names, step) {
+    const states = Object.create(null), edges = []; /* any name is a key, __proto__ too */
+    for (let i = 0; i < step.states.length; i += 2) states[names[step.states[i]]] = step.states[i + 1];
+    for (let i = 0; i < step.edges.length; i += 2) edges.push([names[step.edges[i]], names[step.edges[i + 1]]]);
+    return { edges, states };
+  };
+
   /* What a step changed: names of nodes that are new, have other numbers of states, or another neighbour towards the
      middle. No DOM here. */
   LT.differences = function (before, after) {
     const near = (tree) => {
-      const found = new Map(Object.keys(tree.cardinality).map((name) => [name, new Set()]));
+      const found = new Map(Object.keys(tree.states).map((name) => [name, new Set()]));
       for (const [a, b] of tree.edges) { found.get(a).add(b); found.get(b).add(a); }
       return found;
     };
     const fresh = [], resized = [], moved = [];
     const old = near(before), now = near(after);
-    for (const [name, k] of Object.entries(after.cardinality)) {
-      if (!(name in before.cardinality)) fresh.push(name);
-      else if (before.cardinality[name] !== k) resized.push(name);
+    for (const [name, k] of Object.entries(after.states)) {
+      if (!old.has(name)) fresh.push(name);
+      else if (before.states[name] !== k) resized.push(name);
       else if (now.get(name).size === 1 && old.get(name).size === 1 && [...now.get(name)][0] !== [...old.get(name)][0]) moved.push(name);
     }
-    return { fresh, resized, moved, gone: Object.keys(before.cardinality).filter((name) => !(name in after.cardinality)) };
+    return { fresh, resized, moved, gone: [...old.keys()].filter((name) => !now.has(name)) };
   };
 
   LT.replayPanel = function (page) {
-    const { model } = page, steps = model.trace, svg = LT.$("#growth");
+    const { model } = page, { steps, names } = model.trace, svg = LT.$("#growth");
     const rank = new Map();
     page.view.arrangement.order.forEach((v, i) => rank.set(model.name[v], i));
     let at = steps.length - 1, timer = null;
@@ -35,8 +43,9 @@
     function go(i) {
       at = i;
       slider.value = i;
-      const step = steps[i], change = i ? LT.differences(steps[i - 1].tree, step.tree) : { fresh: [], resized: [], moved: [], gone: [] };
-      draw(svg, step.tree, change, rank, model);
+      const step = steps[i], tree = LT.unpackStep(names, step);
+      const change = i ? LT.differences(LT.unpackStep(names, steps[i - 1]), tree) : { fresh: [], resized: [], moved: [], gone: [] };
+      draw(svg, tree, change, rank, model);
       const gain = i && step.score !== null && steps[i - 1].score !== null ? step.score - steps[i - 1].score : null;
       told.replaceChildren(h("h3", {}, `Step ${i} of ${steps.length - 1}: ${step.operation}`), h("dl", { class: "facts" },
         [["Score", LT.number(step.score)], ["Gain", gain === null ? "–" : LT.number(gain)], ["Log-likelihood", LT.number(step.log_likelihood)], ["Dimension", LT.number(step.dimension)],
@@ -62,9 +71,9 @@
   };
 
   function draw(svg, tree, change, rank, model) {
-    const names = Object.keys(tree.cardinality);
+    const names = Object.keys(tree.states);
     const { root, children, parent } = LT.orient(names, tree.edges, (name) => rank.get(name) ?? 1e6);
-    const label = (v) => LT.shortened(names[v]) + (children[v].length ? ` (${tree.cardinality[names[v]]})` : "");
+    const label = (v) => LT.shortened(names[v]) + (children[v].length ? ` (${tree.states[names[v]]})` : "");
     const widths = names.map((_, v) => LT.textWidth(label(v)) + 20);
     const leaves = children.filter((own) => !own.length).length, style = leaves <= 60 ? "rows" : "radial";
     const arrangement = LT.arrange(root, children, new Set()), places = LT.places(arrangement, children, widths, style);

@@ -1,7 +1,7 @@
 /* The tree on the page: pan, zoom, fold, search, select, and a small bar of probabilities at every node. */
 (function (LT) {
   "use strict";
-  const BAR = 30, TEXT_AT = 36, PILL = 22, FAR = 0.42;
+  const BAR = 30, TEXT_AT = 36, PILL = 22, FAR = 0.42, LEGEND = 36;
 
   class TreeView {
     /* svg: what Python drew; model: the page's data; on: {node, edge} called with what is clicked. */
@@ -217,12 +217,12 @@
     }
 
     fit(least = 0) {
-      const all = this.bounds(), { width, height } = this.size();
-      const zoom = Math.min(Math.max(Math.min(width / all.width, height / all.height), least), 1.3);
-      const w = width / zoom, h = height / zoom, root = this.places.get(this.root);
+      const all = this.bounds(), { width, height } = this.size(), free = height - LEGEND;
+      const zoom = Math.min(Math.max(Math.min(width / all.width, free / all.height), least), 1.3);
+      const w = width / zoom, h = free / zoom, root = this.places.get(this.root);
       const x = all.width <= w ? all.x - (w - all.width) / 2 : all.x;
       const y = all.height <= h ? all.y - (h - all.height) / 2 : Math.max(all.y, root.y - h / 2);
-      this.show({ x, y, width: w, height: h });
+      this.show({ x, y, width: w, height: height / zoom });
     }
 
     zoomBy(factor, at) {
