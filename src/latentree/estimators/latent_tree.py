@@ -188,15 +188,15 @@ class LatentTree(TransformerMixin, RowDensity, TreeLearner):  # type: ignore[mis
     Examples
     --------
     >>> import latentree as lt
-    >>> votes = lt.datasets.load_frame("hiv_test")
-    >>> counts = votes.pop("n")
-    >>> tree = LatentTree(random_state=0).fit(votes, sample_weight=counts)
+    >>> tests = lt.datasets.load_frame("hiv_test")
+    >>> counts = tests.pop("freq")
+    >>> tree = LatentTree(random_state=0).fit(tests, sample_weight=counts)
     >>> tree.latent_names_, round(tree.score_, 2)
-    (['A+B', 'C+D'], -656.62)
+    (['V1+V4', 'V3+V2'], -656.62)
     >>> tree.get_feature_names_out().tolist()
-    ['A+B=0', 'A+B=1', 'C+D=0', 'C+D=1']
-    >>> tree.predict(votes.head(2)).tolist()
-    [[0, 0], [0, 1]]
+    ['V1+V4=0', 'V1+V4=1', 'V3+V2=0', 'V3+V2=1']
+    >>> tree.predict(tests.head(2)).tolist()
+    [[1, 1], [1, 1]]
     """
 
     # ---- fitting ---------------------------------------------------------------------------------------------

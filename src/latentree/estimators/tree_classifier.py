@@ -96,11 +96,12 @@ class LatentTreeClassifier(ClassifierMixin, TreeLearner):  # type: ignore[misc]
 
     def _target(self, y: Any) -> NDArray[Any]:
         """The target as an array, checked by scikit-learn's rules."""
-        values = _check_y(y, multi_output=False, estimator=self)
-        if values.dtype == object:
-            lost = [i for i, value in enumerate(values.tolist()) if value is None or value != value]
+        raw = np.asarray(y)
+        if raw.dtype == object and raw.ndim == 1:
+            lost = [i for i, value in enumerate(raw.tolist()) if _is_missing(value)]
             if lost:
                 raise DataError(f"Row {lost[0]}: the target is missing. Leave such rows out of fit.")
+        values = _check_y(y, multi_output=False, estimator=self)
         check_classification_targets(values)
         return np.asarray(values)
 
@@ -154,6 +155,10 @@ class LatentTreeClassifier(ClassifierMixin, TreeLearner):  # type: ignore[misc]
         known = table_from(dict(zip((v.name for v in own), columns, strict=True)), variables=own, unseen=self.unseen)
         unknown = np.full((len(known.inverse), 1), -1, dtype=np.int16)
         return Table.from_codes(np.hstack([known.codes[known.inverse], unknown]), self.model_.variables)
+
+
+def _is_missing(value: Any) -> bool:
+    return value is None or type(value).__name__ == "NAType" or (isinstance(value, float) and value != value)
 
 
 def free_name(name: str, taken: Sequence[str]) -> str:

@@ -31,7 +31,7 @@ def learned(run: Run, *, seed: int | None = None) -> Run:
     >>> from latentree.search import learn
     >>> run = learned(learn(datasets.load("hiv_test"), rng=np.random.default_rng(0)), seed=0)
     >>> run.tree.names[:2], run.fit.seed, run.model.provenance["method"]
-    (('A+B', 'C+D'), 0, 'swift')
+    (('V1+V4', 'V3+V2'), 0, 'swift')
     """
     model = presented(run.model)
     told = {"method": run.method, "score": run.score, "value": run.value, "seed": seed, "trace": kept_trace(run)}
@@ -97,12 +97,12 @@ def run_findings(run: Run) -> list[Finding]:
 
 def _unfinished(run: Run) -> Iterator[Finding]:
     if not run.reason.complete:
-        text = f"The search did not come to its end; this is the best tree so far. {run.reason.message}"
-        yield Finding("unfinished", text, loud=True)
+        found = "this is the best tree so far" if run.structure else "no tree was found yet"
+        yield Finding("unfinished", f"The search did not come to its end; {found}. {run.reason.message}", loud=True)
 
 
 def _without_structure(run: Run) -> Iterator[Finding]:
-    if not run.structure and run.message:
+    if run.reason.complete and not run.structure:
         yield Finding("no-structure", run.message, loud=True)
 
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from itertools import count
+from dataclasses import dataclass
+from itertools import chain, count, islice
 
 import numpy as np
 
@@ -43,54 +44,54 @@ def latent_names(model: Model) -> dict[str, str]:
     --------
     >>> from latentree import datasets
     >>> latent_names(datasets.generator("d7"))
-    {'z1': 'x3+x5', 'z2': 'x1+x2', 'z3': 'x6+x7'}
+    {'Z1': 'X4+X5', 'Z2': 'X2+X1', 'Z3': 'X5+X6'}
     """
     tree = model.tree
     if len(tree.latent) == 1 and not tree.parent[1:].any():
         return {}
     near = _Neighbours(model)
-    ranked = {int(z): _ranked(near, int(z)) for z in tree.latent}
+    leaves = {int(z): _leaves(near, int(z)) for z in tree.latent}
     # Those that have variables of their own choose first: no other can have the same.
-    order = sorted(ranked, key=lambda z: (-ranked[z][0], -ranked[z][1], tree.names[z]))
+    order = sorted(leaves, key=lambda z: (-min(leaves[z].own, TWO), -leaves[z].information, tree.names[z]))
     taken = {v.name for v in model.variables}
     found: dict[int, str] = {}
     for z in order:
-        found[z] = next(name for name in _candidates(tree, near, z) if name not in taken)
+        found[z] = next(name for name in _candidates(tree, near, z, leaves[z]) if name not in taken)
         taken.add(found[z])
-    return {tree.names[z]: found[z] for z in ranked}
+    return {tree.names[z]: found[z] for z in leaves}
 
 
-def _own(near: _Neighbours, z: int) -> list[tuple[float, int]]:
-    """The manifest neighbours, those that tell most first, and what they tell."""
+@dataclass(frozen=True)
+class _Leaves:
+    """The manifest variables that a latent one is called after, how many are its neighbours, and what they tell."""
+
+    nodes: tuple[int, ...]
+    own: int
+    information: float
+
+
+def _leaves(near: _Neighbours, z: int) -> _Leaves:
+    """Its manifest neighbours, and others if these are too few; in each part those that tell most first."""
     tree = near.model.tree
-    told = [
-        (mutual_information(near.marginals[z], near.across(z, v)), v)
-        for v in tree.neighbours(z)
-        if tree.variable[v] >= 0
-    ]
-    return sorted(told, key=lambda own: (-own[0], int(tree.variable[own[1]])))
+    beside = [v for v in tree.neighbours(z) if tree.variable[v] >= 0]
+    told = [(mutual_information(near.marginals[z], near.across(z, v)), v) for v in beside]
+    told.sort(key=lambda own: (-own[0], int(tree.variable[own[1]])))
+    if len(told) < TWO:
+        others = ((information, v) for v, information, _ in near.most_telling(z) if v not in beside)
+        told += islice(others, TWO - len(told))
+    return _Leaves(tuple(v for _, v in told), len(beside), sum(information for information, _ in told))
 
 
-def _ranked(near: _Neighbours, z: int) -> tuple[int, float]:
-    own = _own(near, z)
-    return min(len(own), TWO), sum(told for told, _ in own)
-
-
-def _candidates(tree: Tree, near: _Neighbours, z: int) -> Iterator[str]:
+def _candidates(tree: Tree, near: _Neighbours, z: int, leaves: _Leaves) -> Iterator[str]:
     """Names for a latent variable, the best first, without end."""
     parts: list[str] = []
-    for v in _leaves(near, z):
+    more = (v for v, _, _ in near.most_telling(z) if v not in leaves.nodes)
+    for v in chain(leaves.nodes, more):
         parts.append(_short(tree.names[v]))
         if len(parts) >= TWO:
             yield "+".join(parts)
     name = "+".join(parts[:TWO]) or "latent"
     yield from (f"{name} {i}" for i in count(2))
-
-
-def _leaves(near: _Neighbours, z: int) -> Iterator[int]:
-    own = [v for _, v in _own(near, z)]
-    yield from own
-    yield from (v for v, _, _ in near.most_telling(z) if v not in own)
 
 
 def _short(name: str) -> str:
