@@ -73,12 +73,12 @@ def test_a_tree_in_the_terminal(run):
 
 
 def test_json_is_one_object_with_the_promised_keys(run):
-    done = run("learn", *TWO_LATENTS, "--json", "--seed", "3")
+    done = run("learn", *TWO_LATENTS, "--json", "--seed", "1")
     report = strict(done.stdout)
     assert report["command"] == "learn" and report["method"] == "swift" and report["score"] == "bic"
     assert report["value"] == pytest.approx(report["bic"])
     assert report["aic"] == pytest.approx(report["log_likelihood"] - report["n_parameters"])
-    assert report["n"] == 428 and report["n_rows"] == 16 and report["seed"] == 3 and report["seconds"] > 0
+    assert report["n"] == 428 and report["n_rows"] == 16 and report["seed"] == 1 and report["seconds"] > 0
     assert report["structure"] and not report["interrupted"] and report["reason"] == "exhausted"
     assert report["n_latents"] == 2 and len(report["latents"]) == 2
     assert report["trace"][0]["score"] < report["trace"][-1]["score"]
