@@ -6,6 +6,7 @@ import os
 from pathlib import Path
 
 import pytest
+from install import found
 
 collect_ignore_glob = [] if "LATENTREE_BROWSER" in os.environ else ["test_*.py"]
 
@@ -16,7 +17,7 @@ def browser():
 
     with sync_playwright() as playwright:
         own = playwright.chromium.launch(
-            executable_path=os.environ["LATENTREE_BROWSER"] or None,
+            executable_path=found(),
             args=["--no-sandbox"],  # which containers do not have; the pages are ours
         )
         yield own

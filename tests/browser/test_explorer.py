@@ -10,7 +10,9 @@ import xml.etree.ElementTree as ElementTree
 import numpy as np
 import pytest
 from examples import growth, large_model
+from hypothesis import HealthCheck, given, settings
 from PIL import Image
+from strategies import models_and_tables
 
 import latentree as lt
 from latentree import datasets, report
@@ -569,6 +571,35 @@ def test_the_report(tabs, model, table, scheme):
     assert shade != "rgba(0, 0, 0, 0)"
     assert page.evaluate("document.documentElement.scrollWidth") <= 1280
     assert not re.search(r"NaN|undefined|None", page.locator("body").text_content())
+
+
+def test_rows_without_numbers(tab, model, table, monkeypatch):
+    monkeypatch.setattr("latentree.report.explorer.MOST_NUMBERS", 1)
+    page = tab.show(report.explore(model, table))
+    page.click("#tab-rows")
+    page.locator("#rows-latent").wait_for()
+    heads = page.locator("table.rows thead th").all_text_contents()
+    assert heads[:3] == ["state", "P(state)", "count ▾"] and heads[3] in model.tree.names
+
+
+@settings(max_examples=12, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
+@given(models_and_tables(max_nodes=8))
+def test_every_node_of_any_model_can_be_opened(tab, pair):
+    """Observed roots and inner nodes, latent leaves, nodes of one state, names of any characters, impossible rows."""
+    model, table = pair
+    names = model.tree.names
+    edges = [[names[model.tree.parent[v]], names[v]] for v in range(1, len(names))]
+    states = dict(zip(names, model.tree.cardinality.tolist(), strict=True))
+    page = tab.show(report.explore(model, table, trace=[{"operation": "all", "edges": edges, "states": states}]))
+    for v in range(model.tree.n_nodes):
+        page.evaluate("(v) => LT.page.showNode(v, true)", v)
+        assert page.locator("#panel-node h2").text_content() == page.evaluate("(v) => LT.page.model.name[v]", v)
+        for u in model.tree.neighbours(v):
+            page.evaluate("([a, b]) => LT.page.showEdge(a, b)", [v, u])
+    for panel in page.locator("#tabs button").all():
+        panel.click()
+    page.select_option("#style", "radial")
+    page.click("#fold")
 
 
 def test_a_star_and_a_single_variable(tab):

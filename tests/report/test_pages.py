@@ -109,6 +109,15 @@ def test_rows_arrive_as_they_are():
     assert cut["patterns"] == 10 and "were left out" in cut["note"]
 
 
+def test_pages_of_large_data_stay_small(monkeypatch):
+    table = datasets.sample_from("d7", 300, 0)
+    monkeypatch.setattr("latentree.report.explorer.MOST_CELLS", 70)
+    monkeypatch.setattr("latentree.report.explorer.MOST_NUMBERS", 299)
+    data = page_data(report.explore(datasets.generator("d7"), table))["data"]
+    assert data["patterns"] == 10 and data["inverse"] == ""
+    assert page_data(report.explore(datasets.generator("d7"), table, max_rows=25))["data"]["patterns"] == 25
+
+
 def test_wide_codes_need_two_bytes():
     states = Variable("x", tuple(range(300)))
     model = Model.random(Tree.star(2, [300, 2]), [states, Variable("y", (0, 1))], np.random.default_rng(0))

@@ -42,11 +42,10 @@ latentree explore model.json --data survey.csv --out survey.html --no-open
 @option(
     "--max-rows",
     type=click.IntRange(min=1),
-    default=20_000,
-    show_default=True,
     metavar="N",
     section="Output",
-    help="Most distinct rows of the data that go into the page; the heaviest come first.",
+    help="Most distinct rows of the data that go into the page; the heaviest come first. Default: 20,000, fewer if "
+    "they have many columns.",
 )
 @shown_data_option
 @trace_option
@@ -57,7 +56,7 @@ def command(
     opening: bool,
     title: str | None,
     style: str | None,
-    max_rows: int,
+    max_rows: int | None,
     data: str | None,
     trace: str | None,
     as_json: bool,

@@ -10,7 +10,7 @@ from ..estimation import Fit
 from ..model import Model
 from ..table import Table
 from .charts import bars_svg, curve_svg, line_svg
-from .explorer import _facts, _title, _told
+from .facts import facts, remarks, title_of
 from .html import Page, page
 from .svg import Drawing, shown, tree_svg
 from .tree import describe_tree
@@ -66,8 +66,8 @@ def write_report(
     if statistics is None:
         statistics = model.tree.n_variables <= MANY_VARIABLES
     report = describe_tree(thing, table, trace=trace, statistics=statistics)
-    name = title or _title(report)
-    warnings = _told(thing, table, loud=True), _told(thing, table, loud=False)
+    name = title or title_of(report)
+    warnings = remarks(thing, table, loud=True), remarks(thing, table, loud=False)
     body = "\n".join(_parts(name, report, *warnings))
     made = page(name, body, styles=("base.css", "report.css"))
     if path is not None:
@@ -77,8 +77,8 @@ def write_report(
 
 def _parts(name: str, report: Report, warnings: Sequence[str], notes: Sequence[str]) -> Iterator[str]:
     yield f"<h1>{shown(name)}</h1>"
-    facts = "".join(f"<dt>{shown(a)}</dt><dd>{shown(b)}</dd>" for a, b in _facts(report))
-    yield f'<dl class="facts">{facts}</dl>'
+    pairs = "".join(f"<dt>{shown(a)}</dt><dd>{shown(b)}</dd>" for a, b in facts(report))
+    yield f'<dl class="facts">{pairs}</dl>'
     yield from (f'<p class="warning">{shown(text)}</p>' for text in warnings)
     yield from (f"<p>{shown(text)}</p>" for text in notes)
     if report["n_nodes"] > 1:

@@ -14,10 +14,10 @@ from numpy.typing import NDArray
 from ..estimation import Fit
 from ..model import Model
 from ..table import Table
+from .facts import facts, remarks, title_of
 from .html import Page, page, source
 from .svg import Drawing, shown, tree_svg, visible
-from .tree import describe_tree, is_star
-from .warn import findings
+from .tree import describe_tree
 
 __all__ = ["explore"]
 
@@ -28,14 +28,19 @@ SCRIPTS = (
     "elements.js",
     "export.js",
     "view.js",
-    "panels.js",
+    "overview.js",
+    "selected.js",
+    "whatif.js",
     "rows.js",
     "replay.js",
     "main.js",
 )
 
-MOST_ROWS = 20_000
-"""Distinct rows that go into a page unless more are asked for."""
+MOST_ROWS, MOST_CELLS = 20_000, 4_000_000
+"""Distinct rows, and cells of them, that go into a page unless more are asked for."""
+
+MOST_NUMBERS = 200_000
+"""With more input rows, the page does not say which of them a distinct row is."""
 
 MANY_LATENTS = 60
 """With more of them, curves are shorter, for the sake of the page's size."""
@@ -49,7 +54,7 @@ def explore(
     trace: Iterable[Any] | None = None,
     title: str | None = None,
     style: str | None = None,
-    max_rows: int = MOST_ROWS,
+    max_rows: int | None = None,
 ) -> Page:
     """Make the explorer page of a model.
 
@@ -67,8 +72,8 @@ def explore(
         What to call the model.
     style : {"rows", "radial"}, optional
         How the tree is drawn at first. Default: in rows up to some 60 leaves. The page can change it.
-    max_rows : int, default 20000
-        Most distinct rows of the data to put into the page.
+    max_rows : int, optional
+        Most distinct rows of the data to put into the page. Default: 20,000, fewer if they have many columns.
 
     Returns
     -------
@@ -87,13 +92,13 @@ def explore(
     few = len(model.tree.latent) <= MANY_LATENTS
     report = describe_tree(thing, table, trace=trace, most_leaves=12 if few else 8)
     drawing = Drawing(report, style)
-    name = title or _title(report)
+    name = title or title_of(report)
     data = {
         **_structure(report, drawing),
         "theta": _packed(model.parameters.astype("<f8")),
-        "facts": _facts(report),
-        "warnings": _told(thing, table, loud=True),
-        "notes": _told(thing, table, loud=False),
+        "facts": facts(report),
+        "warnings": remarks(thing, table, loud=True),
+        "notes": remarks(thing, table, loud=False),
         "data": _rows(model, rows, max_rows) if rows is not None else None,
         "trace": _shown_trace(report["trace"]),
     }
@@ -102,12 +107,6 @@ def explore(
     if path is not None:
         made.save(path)
     return made
-
-
-def _title(report: Mapping[str, Any]) -> str:
-    if report["star"]:
-        return f"Latent class model, {report['nodes'][0]['cardinality']} classes"
-    return "Latent tree model"
 
 
 def _structure(report: Mapping[str, Any], drawing: Drawing) -> dict[str, Any]:
@@ -151,41 +150,12 @@ def _packed(array: NDArray[Any]) -> str:
     return base64.b64encode(np.ascontiguousarray(array).tobytes()).decode("ascii")
 
 
-def _facts(report: Mapping[str, Any]) -> list[tuple[str, str]]:
-    found = [
-        ("Variables", f"{report['n_variables']:,}"),
-        ("Latent variables", f"{report['n_latents']:,}"),
-        ("Parameters", f"{report['n_parameters']:,}"),
-    ]
-    if report["n"] is not None:
-        found.append(("Rows", f"{report['n']:,.6g} ({report['n_patterns']:,} distinct)"))
-        if report["missing"]:
-            found.append(("Missing cells", f"{100 * report['missing']:.2g} %"))
-        for name, key in (("Log-likelihood", "log_likelihood"), ("AIC", "aic"), ("BIC", "bic")):
-            value = report[key]
-            found.append((name, "not defined" if value is None else f"{value:,.2f}"))
-        if report["impossible"]:
-            found.append(("Impossible rows", f"{report['impossible']:,} distinct"))
-    else:
-        known = report["provenance"]
-        for name, key in (("Rows it was fitted to", "n"), ("Log-likelihood", "log_likelihood"), ("BIC", "bic")):
-            if isinstance(known.get(key), int | float):
-                found.append((name, f"{known[key]:,.10g}"))
-    if report["fit"] is not None:
-        found.append(("Fit", visible(f"{report['fit']['reason']}, {report['fit']['seconds']:.2f} s")))
-    return found
-
-
-def _told(thing: Model | Fit, table: Table | None, *, loud: bool) -> list[str]:
-    if not isinstance(thing, Fit) or table is not None or not is_star(thing.model):
-        return []
-    return [visible(f.text) for f in findings(thing) if f.loud is loud]
-
-
-def _rows(model: Model, table: Table, most: int) -> dict[str, Any]:
+def _rows(model: Model, table: Table, most: int | None) -> dict[str, Any]:
     """Distinct rows, the heaviest first, for the columns that the model knows."""
     nodes = {v.name: int(node) for v, node in zip(model.variables, model.tree.manifest, strict=True)}
     columns = [i for i, name in enumerate(table.names) if name in nodes]
+    if most is None:
+        most = max(min(MOST_ROWS, MOST_CELLS // max(len(columns), 1)), 1)
     order = np.argsort(-table.weights, kind="stable")[:most]
     position = np.full(table.n_patterns + 1, -1, dtype="<i4")  # the last entry serves inverse = -1
     position[order] = np.arange(len(order))
@@ -198,7 +168,7 @@ def _rows(model: Model, table: Table, most: int) -> dict[str, Any]:
         "wide": wide,
         "codes": _packed(codes.T.astype("<i2" if wide else "i1")),
         "weights": _packed(table.weights[order].astype("<f8")),
-        "inverse": _packed(position[table.inverse]),
+        "inverse": _packed(position[table.inverse]) if len(table.inverse) <= MOST_NUMBERS else "",
         "note": f"The {len(order):,} heaviest distinct rows are here; {left:,} were left out." if left else "",
     }
 

@@ -7,13 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from ...errors import bad_parameter
 from ...estimation import Fit
 from ...model import FloatArray, Model
 from ...score import StandardErrors
 from ..information import InformationCurves
 from ..tree import node_labels
-from .axes import axes, plain
+from .axes import axes, latent_node, lengths, plain
 
 __all__ = ["plot_profiles"]
 
@@ -50,7 +49,7 @@ def plot_profiles(
         One row for each category, one marker for each state of the latent variable.
     """
     model = thing.model if isinstance(thing, Fit) else thing
-    z = _latent(model, node)
+    z = latent_node(model, node)
     found = _profiles(model, z, variables, most)
     n_rows = sum(table.shape[1] for table in found.values()) + len(found)
     ax = axes(ax, figsize=(6.4, max(2.5, 0.24 * n_rows + 1)))
@@ -77,7 +76,7 @@ def plot_profiles(
             ax.errorbar(
                 row,
                 at + shift,
-                xerr=None if ends is None else _lengths(row, ends),
+                xerr=None if ends is None else lengths(row, ends),
                 fmt="o",
                 ms=4,
                 lw=1,
@@ -93,14 +92,6 @@ def plot_profiles(
     ax.grid(axis="x", alpha=0.3)
     ax.legend(title=plain(model.tree.names[z]), loc="upper left", bbox_to_anchor=(1.0, 1.0), frameon=False)
     return ax
-
-
-def _latent(model: Model, node: str | int | None) -> int:
-    if node is not None:
-        return model.tree.node(node)
-    if not len(model.tree.latent):
-        raise bad_parameter("thing", "plot_profiles", "a model with a latent variable", model)
-    return int(model.tree.latent[0])
 
 
 def _profiles(model: Model, z: int, variables: Sequence[str] | None, most: int) -> dict[int, FloatArray]:
@@ -120,8 +111,3 @@ def _interval(
     if errors is None or v == 0 or int(model.tree.parent[v]) != z:
         return None
     return errors.table(v, "lower")[i], errors.table(v, "upper")[i]
-
-
-def _lengths(row: FloatArray, ends: tuple[FloatArray, FloatArray]) -> FloatArray:
-    lengths: FloatArray = np.nan_to_num(np.maximum([row - ends[0], ends[1] - row], 0.0))
-    return lengths

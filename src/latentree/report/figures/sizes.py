@@ -10,8 +10,7 @@ from ...estimation import Fit
 from ...model import Model
 from ...score import StandardErrors
 from ..tree import node_labels
-from .axes import axes, plain
-from .profiles import _latent, _lengths
+from .axes import axes, latent_node, lengths, plain
 
 __all__ = ["plot_sizes"]
 
@@ -37,13 +36,13 @@ def plot_sizes(
     Axes
     """
     model = thing.model if isinstance(thing, Fit) else thing
-    z = _latent(model, node)
+    z = latent_node(model, node)
     sizes = model.marginals()[z]
     ax = axes(ax)
     known = errors is not None and z == 0
     ends = (errors.table(0, "lower")[0], errors.table(0, "upper")[0]) if known and errors is not None else None
     at = np.arange(len(sizes))
-    ax.bar(at, sizes, color=[f"C{i % 10}" for i in at], yerr=None if ends is None else _lengths(sizes, ends), capsize=3)
+    ax.bar(at, sizes, color=[f"C{i % 10}" for i in at], yerr=None if ends is None else lengths(sizes, ends), capsize=3)
     for i, p in enumerate(sizes):
         ax.annotate(
             f"{100 * p:.1f} %", (i, p), xytext=(3, 2), textcoords="offset points", va="bottom", fontsize="small"

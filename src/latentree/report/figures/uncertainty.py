@@ -9,8 +9,7 @@ import numpy as np
 from ...engine.plan import Plan
 from ...estimation import Fit
 from ..tree import node_labels
-from .axes import axes, plain
-from .profiles import _latent
+from .axes import axes, latent_node, plain
 
 __all__ = ["plot_uncertainty"]
 
@@ -35,7 +34,7 @@ def plot_uncertainty(fit: Fit, ax: Any = None, *, node: str | int | None = None,
         Rows count by their weights. Near 1, states are certain.
     """
     model = fit.model
-    z = _latent(model, node)
+    z = latent_node(model, node)
     (p,) = Plan.of(model, fit.table).posteriors(model.parameters, [z])
     known = ~np.isnan(p).any(axis=1)
     p, weights = p[known], fit.table.weights[known]

@@ -1,11 +1,17 @@
 /* Where nodes are drawn: the same as layout.py, for trees with folded branches and for the steps of a search. No DOM here. */
 (function (LT) {
   "use strict";
-  const GROUP_GAP = 0.6, ROW = 22, RING_ROW = 15, COLUMN_GAP = 72, RING_GAP = 120;
+  const GROUP_GAP = 0.6,
+    ROW = 22,
+    RING_ROW = 15,
+    COLUMN_GAP = 72,
+    RING_GAP = 120;
 
   /* Slots and depths of the visible nodes, every parent before its children. */
   LT.arrange = function (root, children, folded) {
-    const order = [], slot = new Array(children.length).fill(0), depth = new Array(children.length).fill(0);
+    const order = [],
+      slot = new Array(children.length).fill(0),
+      depth = new Array(children.length).fill(0);
     const shown = (v) => (folded.has(v) ? [] : children[v]);
     let free = 0;
     const stack = [[root, false]];
@@ -47,7 +53,8 @@
       return found;
     }
     /* Rings by how far the leaves below are: nodes above leaves stand far out, where there is room for them. */
-    const visible = new Set(order), height = new Array(children.length).fill(0);
+    const visible = new Set(order),
+      height = new Array(children.length).fill(0);
     for (const v of order.slice().reverse()) {
       if (children[v].length) height[v] = 1;
       for (const c of children[v]) if (visible.has(c)) height[v] = Math.max(height[v], height[c] + 1);
@@ -68,11 +75,18 @@
   LT.edgePath = function (start, end, width) {
     const r = LT.round;
     if (start.angle === null) {
-      const x = start.x + width, middle = (x + end.x) / 2;
+      const x = start.x + width,
+        middle = (x + end.x) / 2;
       return `M${r(x)} ${r(start.y)}C${r(middle)} ${r(start.y)} ${r(middle)} ${r(end.y)} ${r(end.x)} ${r(end.y)}`;
     }
-    const half = (start.radius + end.radius) / 2, turn = start.radius ? start.angle : end.angle;
-    const points = [half * Math.cos(turn), half * Math.sin(turn), half * Math.cos(end.angle), half * Math.sin(end.angle)];
+    const half = (start.radius + end.radius) / 2,
+      turn = start.radius ? start.angle : end.angle;
+    const points = [
+      half * Math.cos(turn),
+      half * Math.sin(turn),
+      half * Math.cos(end.angle),
+      half * Math.sin(end.angle),
+    ];
     return `M${r(start.x)} ${r(start.y)}C${points.map(r).join(" ")} ${r(end.x)} ${r(end.y)}`;
   };
 
@@ -85,7 +99,8 @@
       near[at.get(b)].push(at.get(a));
     }
     const walk = (start) => {
-      const order = [start], before = new Map([[start, -1]]);
+      const order = [start],
+        before = new Map([[start, -1]]);
       for (const v of order)
         for (const u of near[v])
           if (!before.has(u)) {
@@ -94,7 +109,8 @@
           }
       return { order, before };
     };
-    const first = walk(0).order, second = walk(first[first.length - 1]);
+    const first = walk(0).order,
+      second = walk(first[first.length - 1]);
     const path = [second.order[second.order.length - 1]];
     while (second.before.get(path[path.length - 1]) >= 0) path.push(second.before.get(path[path.length - 1]));
     let root = path[Math.floor(path.length / 2)];
@@ -120,12 +136,20 @@
 
   LT.shortened = (text, most = 28) => {
     const characters = Array.from(text);
-    return characters.length <= most ? text : characters.slice(0, most - 1).join("").trimEnd() + "…";
+    return characters.length <= most
+      ? text
+      : characters
+          .slice(0, most - 1)
+          .join("")
+          .trimEnd() + "…";
   };
 
   LT.textWidth = (text, size = 12) => {
     let width = 0;
-    for (const c of text) width += /[\u1100-\u115f\u2e80-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\uffe0-\uffe6]/.test(c) ? 1 : 0.56;
+    for (const c of text)
+      width += /[\u1100-\u115f\u2e80-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\uffe0-\uffe6]/.test(c)
+        ? 1
+        : 0.56;
     return width * size;
   };
 })((globalThis.LT ??= {}));

@@ -19,9 +19,20 @@
   LT.s = (tag, attributes, ...children) => fill(document.createElementNS(SVG, tag), attributes, children);
   LT.$ = (selector) => document.querySelector(selector);
 
-  LT.later = (action) => ("requestIdleCallback" in globalThis ? requestIdleCallback(action, { timeout: 500 }) : setTimeout(action));
+  /* A name that leads to its node. */
+  LT.nodeButton = (page, v, text) =>
+    LT.h(
+      "button",
+      { type: "button", class: "link", onclick: () => page.showNode(v, true) },
+      text ?? page.model.name[v],
+    );
 
-  LT.say = (text) => { LT.$("#said").textContent = text; };
+  LT.later = (action) =>
+    "requestIdleCallback" in globalThis ? requestIdleCallback(action, { timeout: 500 }) : setTimeout(action);
+
+  LT.say = (text) => {
+    LT.$("#said").textContent = text;
+  };
 
   const grouped = new Intl.NumberFormat("en", { maximumFractionDigits: 3 });
   LT.number = (x) => (x === null || x === undefined ? "–" : grouped.format(x));
@@ -48,20 +59,50 @@
       const shown = show[i] ? show[i](value) : value;
       const td = LT.h(i === 0 && rowHead ? "th" : "td", { scope: i === 0 && rowHead ? "row" : null }, shown ?? "–");
       if (typeof value === "number") td.className = "number";
-      if (heat && i > 0 && typeof value === "number") td.style.setProperty("--p", `${Math.round(100 * Math.min(value, 1))}%`);
+      if (heat && i > 0 && typeof value === "number")
+        td.style.setProperty("--p", `${Math.round(100 * Math.min(value, 1))}%`);
       return td;
     };
     body.append(...rows.map((row) => LT.h("tr", {}, row.map(cell))));
     const table = LT.h(
-      "table", { class: heat ? "heat" : null },
-      LT.h("caption", {}, LT.h("span", {}, caption), LT.csvButton(name || caption, () => [head, ...rows])),
-      LT.h("thead", {}, LT.h("tr", {}, head.map((text, i) => LT.h("th", { scope: "col", class: i > 0 && rows.length && typeof rows[0][i] === "number" ? "number" : null }, text)))),
-      body
+      "table",
+      { class: heat ? "heat" : null },
+      LT.h(
+        "caption",
+        {},
+        LT.h("span", {}, caption),
+        LT.csvButton(name || caption, () => [head, ...rows]),
+      ),
+      LT.h(
+        "thead",
+        {},
+        LT.h(
+          "tr",
+          {},
+          head.map((text, i) =>
+            LT.h(
+              "th",
+              { scope: "col", class: i > 0 && rows.length && typeof rows[0][i] === "number" ? "number" : null },
+              text,
+            ),
+          ),
+        ),
+      ),
+      body,
     );
     return LT.h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": caption }, table);
   };
 
   LT.csvButton = (name, rows) =>
-    LT.h("button", { type: "button", class: "quiet", title: "Save this table as CSV", "aria-label": `Save as CSV: ${name}`,
-      onclick: () => LT.save(`${LT.fileName(name)}.csv`, LT.csv(rows()), "text/csv") }, "CSV");
+    LT.h(
+      "button",
+      {
+        type: "button",
+        class: "quiet",
+        title: "Save this table as CSV",
+        "aria-label": `Save as CSV: ${name}`,
+        onclick: () => LT.save(`${LT.fileName(name)}.csv`, LT.csv(rows()), "text/csv"),
+      },
+      "CSV",
+    );
 })((globalThis.LT ??= {}));

@@ -1,19 +1,43 @@
 /* Saving what the page shows: tables as CSV, the tree as SVG and PNG. */
 (function (LT) {
   "use strict";
-  const STYLES = ["fill", "fill-opacity", "stroke", "stroke-opacity", "stroke-width", "stroke-dasharray", "stroke-linecap",
-    "font-family", "font-size", "font-weight", "text-anchor", "opacity"];
+  const STYLES = [
+    "fill",
+    "fill-opacity",
+    "stroke",
+    "stroke-opacity",
+    "stroke-width",
+    "stroke-dasharray",
+    "stroke-linecap",
+    "font-family",
+    "font-size",
+    "font-weight",
+    "text-anchor",
+    "opacity",
+  ];
 
-  LT.fileName = (text) => text.replace(/[^\p{L}\p{N}]+/gu, "-").replace(/^-+|-+$/g, "").slice(0, 60) || "table";
+  LT.fileName = (text) =>
+    text
+      .replace(/[^\p{L}\p{N}]+/gu, "-")
+      .replace(/^-+|-+$/g, "")
+      .slice(0, 60) || "table";
 
   LT.csv = (rows) =>
-    rows.map((row) => row.map((value) => {
-      const text = value === null || value === undefined ? "" : String(value);
-      return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
-    }).join(",")).join("\r\n") + "\r\n";
+    rows
+      .map((row) =>
+        row
+          .map((value) => {
+            const text = value === null || value === undefined ? "" : String(value);
+            return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
+          })
+          .join(","),
+      )
+      .join("\r\n") + "\r\n";
 
   LT.save = function (name, content, type) {
-    const url = URL.createObjectURL(content instanceof Blob ? content : new Blob([content], { type: `${type};charset=utf-8` }));
+    const url = URL.createObjectURL(
+      content instanceof Blob ? content : new Blob([content], { type: `${type};charset=utf-8` }),
+    );
     const link = LT.h("a", { href: url, download: name });
     document.body.append(link);
     link.click();
@@ -25,13 +49,23 @@
   /* The drawing as it is seen, all of it, with its colours as attributes: no style sheet goes with it. */
   LT.standalone = function (svg, box) {
     const copy = svg.cloneNode(true);
-    const from = svg.querySelectorAll("*"), to = copy.querySelectorAll("*");
+    const from = svg.querySelectorAll("*"),
+      to = copy.querySelectorAll("*");
     const gone = [];
     from.forEach((node, i) => {
       const style = getComputedStyle(node);
       if (style.display === "none" || node.classList.contains("hit")) return gone.push(to[i]);
       for (const name of STYLES) to[i].setAttribute(name, style.getPropertyValue(name));
-      for (const name of ["class", "tabindex", "role", "data-v", "aria-label", "aria-level", "aria-expanded", "aria-selected"])
+      for (const name of [
+        "class",
+        "tabindex",
+        "role",
+        "data-v",
+        "aria-label",
+        "aria-level",
+        "aria-expanded",
+        "aria-selected",
+      ])
         to[i].removeAttribute(name);
     });
     gone.forEach((node) => node.remove());
@@ -39,8 +73,13 @@
     copy.setAttribute("viewBox", `${box.x} ${box.y} ${box.width} ${box.height}`);
     copy.setAttribute("width", box.width);
     copy.setAttribute("height", box.height);
-    const back = LT.s("rect", { x: box.x, y: box.y, width: box.width, height: box.height,
-      fill: getComputedStyle(document.body).backgroundColor });
+    const back = LT.s("rect", {
+      x: box.x,
+      y: box.y,
+      width: box.width,
+      height: box.height,
+      fill: getComputedStyle(document.body).backgroundColor,
+    });
     copy.prepend(back);
     return new XMLSerializer().serializeToString(copy);
   };

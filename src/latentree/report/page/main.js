@@ -6,7 +6,10 @@
   class Page {
     constructor(data) {
       this.model = new LT.PageModel(data);
-      this.view = new LT.TreeView($("#tree"), this.model, { node: (v) => this.showNode(v), edge: (v) => this.showEdge(this.view.parent[v], v) });
+      this.view = new LT.TreeView($("#tree"), this.model, {
+        node: (v) => this.showNode(v),
+        edge: (v) => this.showEdge(this.view.parent[v], v),
+      });
       this.model.changed.push(() => this.moved());
       this.makeTabs();
       this.makeBar();
@@ -24,16 +27,42 @@
       const { model } = this;
       /* A panel is made when it is first opened: {content, open, close}. */
       const still = (content) => ({ content });
-      this.tabs = [["overview", "Model", () => still(LT.overview(this))], ["node", "Selected", () => still([h("p", { class: "muted" }, "Click a node or an edge of the tree.")])],
-        ["what", "What if", () => still(LT.whatIf(this))]];
-      if (model.data) this.tabs.push(["rows", "Rows", () => LT.dataPanel(this)]);
+      this.tabs = [
+        ["overview", "Model", () => still(LT.overview(this))],
+        ["node", "Selected", () => still([h("p", { class: "muted" }, "Click a node or an edge of the tree.")])],
+        ["what", "What if", () => still(LT.whatIf(this))],
+      ];
+      if (model.data && Object.keys(model.latents).length) this.tabs.push(["rows", "Rows", () => LT.dataPanel(this)]);
       if (model.trace.steps.length) this.tabs.push(["growth", "Growth", () => LT.replayPanel(this)]);
       this.panels = {};
-      const list = $("#tabs"), place = $("#panels");
+      const list = $("#tabs"),
+        place = $("#panels");
       this.tabs.forEach(([id, text], i) => {
-        list.append(h("button", { type: "button", role: "tab", id: `tab-${id}`, "aria-controls": `panel-${id}`, "aria-selected": "false", tabindex: "-1",
-          onclick: () => this.open(id), onkeydown: (event) => this.tabKey(event, i) }, text));
-        place.append(h("div", { role: "tabpanel", id: `panel-${id}`, "aria-labelledby": `tab-${id}`, hidden: true, tabindex: "0" }));
+        list.append(
+          h(
+            "button",
+            {
+              type: "button",
+              role: "tab",
+              id: `tab-${id}`,
+              "aria-controls": `panel-${id}`,
+              "aria-selected": "false",
+              tabindex: "-1",
+              onclick: () => this.open(id),
+              onkeydown: (event) => this.tabKey(event, i),
+            },
+            text,
+          ),
+        );
+        place.append(
+          h("div", {
+            role: "tabpanel",
+            id: `panel-${id}`,
+            "aria-labelledby": `tab-${id}`,
+            hidden: true,
+            tabindex: "0",
+          }),
+        );
       });
       this.open("overview");
     }
@@ -94,7 +123,9 @@
     }
 
     fillSelected(content, stay = false) {
-      const panel = $("#panel-node"), scrolled = panel.parentNode.scrollTop, focused = stay ? document.activeElement?.closest("tr")?.rowIndex : null;
+      const panel = $("#panel-node"),
+        scrolled = panel.parentNode.scrollTop,
+        focused = stay ? document.activeElement?.closest("tr")?.rowIndex : null;
       this.open("node");
       panel.replaceChildren(...content.flat(Infinity).filter(Boolean));
       panel.parentNode.scrollTop = stay ? scrolled : 0;
@@ -114,8 +145,11 @@
     /* ---- the bar above the tree ---- */
 
     makeBar() {
-      const { view } = this, search = $("#search"), count = $("#matches");
-      let matches = [], at = -1;
+      const { view } = this,
+        search = $("#search"),
+        count = $("#matches");
+      let matches = [],
+        at = -1;
       search.addEventListener("input", () => {
         matches = view.find(search.value);
         at = -1;
@@ -158,13 +192,16 @@
 
     turnTheme() {
       const root = document.documentElement;
-      const dark = root.dataset.theme ? root.dataset.theme === "dark" : matchMedia("(prefers-color-scheme: dark)").matches;
+      const dark = root.dataset.theme
+        ? root.dataset.theme === "dark"
+        : matchMedia("(prefers-color-scheme: dark)").matches;
       root.dataset.theme = dark ? "light" : "dark";
       LT.say(dark ? "Light colours" : "Dark colours");
     }
 
     key(event) {
-      if (event.key !== "/" || event.ctrlKey || event.metaKey || /^(INPUT|SELECT|TEXTAREA)$/.test(event.target.tagName)) return;
+      if (event.key !== "/" || event.ctrlKey || event.metaKey || /^(INPUT|SELECT|TEXTAREA)$/.test(event.target.tagName))
+        return;
       event.preventDefault();
       $("#search").focus();
     }

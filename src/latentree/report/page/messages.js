@@ -67,14 +67,18 @@
       let scale = 0;
       for (let v = this.n - 1; v >= 0; v--) {
         const own = this.fromBelow[v];
-        const given = evidence.get(v), children = this.children[v];
+        const given = evidence.get(v),
+          children = this.children[v];
         for (let a = 0; a < own.length; a++) own[a] = logLikelihood(given, a);
         for (let i = 0; i < children.length; i++) {
           const message = this.toParent[children[i]];
           for (let a = 0; a < own.length; a++) own[a] += message[a];
         }
         if (v === 0) break;
-        const up = this.toParent[v], k = this.card[v], offset = this.offset[v], sum = this.scratch;
+        const up = this.toParent[v],
+          k = this.card[v],
+          offset = this.offset[v],
+          sum = this.scratch;
         let most = -Infinity;
         for (let a = 0; a < up.length; a++) {
           for (let b = 0; b < k; b++) sum[b] = this.logs[offset + a * k + b] + own[b];
@@ -93,14 +97,20 @@
     spread(evidence) {
       for (let a = 0; a < this.card[0]; a++) this.fromAbove[0][a] = this.logs[a];
       for (let v = 0; v < this.n; v++) {
-        const children = this.children[v], k = this.card[v], n = children.length, before = this.before;
+        const children = this.children[v],
+          k = this.card[v],
+          n = children.length,
+          before = this.before;
         if (n === 0) continue;
         this.after[children[n - 1]].fill(0);
         for (let i = n - 2; i >= 0; i--) {
-          const later = this.after[children[i + 1]], message = this.toParent[children[i + 1]], out = this.after[children[i]];
+          const later = this.after[children[i + 1]],
+            message = this.toParent[children[i + 1]],
+            out = this.after[children[i]];
           for (let a = 0; a < k; a++) out[a] = later[a] + message[a];
         }
-        const given = evidence.get(v), above = this.fromAbove[v];
+        const given = evidence.get(v),
+          above = this.fromAbove[v];
         for (let a = 0; a < k; a++) before[a] = above[a] + logLikelihood(given, a);
         for (let i = 0; i < n; i++) {
           const message = this.toParent[children[i]];
@@ -111,7 +121,12 @@
     }
 
     down(c, rows) {
-      const out = this.fromAbove[c], k = this.card[c], sum = this.scratch, { before, logs } = this, after = this.after[c], offset = this.offset[c];
+      const out = this.fromAbove[c],
+        k = this.card[c],
+        sum = this.scratch,
+        { before, logs } = this,
+        after = this.after[c],
+        offset = this.offset[c];
       let most = -Infinity;
       for (let b = 0; b < k; b++) {
         for (let a = 0; a < rows; a++) sum[a] = before[a] + after[a] + logs[offset + a * k + b];
@@ -122,7 +137,8 @@
     }
 
     belief(v) {
-      const k = this.card[v], out = new Float64Array(k);
+      const k = this.card[v],
+        out = new Float64Array(k);
       for (let a = 0; a < k; a++) out[a] = this.fromAbove[v][a] + this.fromBelow[v][a];
       const total = logSum(out, k);
       let sum = 0;

@@ -3,7 +3,8 @@
   "use strict";
 
   LT.decode = function (text, Type) {
-    const binary = atob(text), bytes = new Uint8Array(binary.length);
+    const binary = atob(text),
+      bytes = new Uint8Array(binary.length);
     for (let i = 0; i < bytes.length; i++) bytes[i] = binary.charCodeAt(i);
     return new Type(bytes.buffer);
   };
@@ -12,7 +13,11 @@
   LT.mutualInformation = function (prior, given) {
     let sum = 0;
     const marginal = given[0].map((_, b) => prior.reduce((total, p, a) => total + p * given[a][b], 0));
-    prior.forEach((p, a) => given[a].forEach((q, b) => { if (p > 0 && q > 0) sum += p * q * Math.log(q / marginal[b]); }));
+    prior.forEach((p, a) =>
+      given[a].forEach((q, b) => {
+        if (p > 0 && q > 0) sum += p * q * Math.log(q / marginal[b]);
+      }),
+    );
     return Math.max(sum, 0);
   };
 
@@ -63,7 +68,8 @@
 
     /* How far a node has moved from where it was without evidence: total variation. */
     moved(v) {
-      const before = this.prior[v], after = this.beliefs[v];
+      const before = this.prior[v],
+        after = this.beliefs[v];
       return before.reduce((sum, p, i) => sum + Math.abs(p - after[i]), 0) / 2;
     }
 
@@ -71,10 +77,16 @@
     conditional(a, b) {
       const rows = Array.from({ length: this.card[a] }, () => new Array(this.card[b]).fill(0));
       const up = this.parent[b] === a;
-      rows.forEach((row, i) => row.forEach((_, j) => {
-        if (up) row[j] = this.messages.table(b, i, j);
-        else row[j] = this.prior[a][i] > 0 ? (this.prior[b][j] * this.messages.table(a, j, i)) / this.prior[a][i] : this.prior[b][j];
-      }));
+      rows.forEach((row, i) =>
+        row.forEach((_, j) => {
+          if (up) row[j] = this.messages.table(b, i, j);
+          else
+            row[j] =
+              this.prior[a][i] > 0
+                ? (this.prior[b][j] * this.messages.table(a, j, i)) / this.prior[a][i]
+                : this.prior[b][j];
+        }),
+      );
       return rows;
     }
 

@@ -1,7 +1,11 @@
 /* The tree on the page: pan, zoom, fold, search, select, and a small bar of probabilities at every node. */
 (function (LT) {
   "use strict";
-  const BAR = 30, TEXT_AT = 36, PILL = 22, FAR = 0.42, LEGEND = 36;
+  const BAR = 30,
+    TEXT_AT = 36,
+    PILL = 22,
+    FAR = 0.42,
+    LEGEND = 36;
 
   class TreeView {
     /* svg: what Python drew; model: the page's data; on: {node, edge} called with what is clicked. */
@@ -20,7 +24,9 @@
       this.arrange();
       const { order } = this.arrangement; /* Python drew in this order */
       svg.querySelectorAll(".nodes > g").forEach((g, i) => this.adopt(g, order[i]));
-      svg.querySelectorAll(".edges > path").forEach((path, i) => { this.edges[order[i + 1]] = path; });
+      svg.querySelectorAll(".edges > path").forEach((path, i) => {
+        this.edges[order[i + 1]] = path;
+      });
       this.strokes = this.edges.map((path) => +path.getAttribute("stroke-width"));
       this.listen();
       this.home();
@@ -35,7 +41,10 @@
       g.setAttribute("tabindex", v === this.root ? "0" : "-1");
       g.setAttribute("aria-level", this.arrangement.depth[v] + 1);
       if (this.isInner(v)) g.setAttribute("aria-expanded", "true");
-      g.setAttribute("aria-label", `${model.name[v]}, ${model.latent[v] ? "latent" : "variable"}, ${model.card[v]} states`);
+      g.setAttribute(
+        "aria-label",
+        `${model.name[v]}, ${model.latent[v] ? "latent" : "variable"}, ${model.card[v]} states`,
+      );
     }
 
     /* What can wait until the tree is seen: bars, and wider edges to click on. */
@@ -50,9 +59,13 @@
       });
       svg.querySelector(".nodes").before(hits);
       this.nodes.forEach((g, v) => {
-        const k = model.card[v], group = LT.s("g", { class: "bars", "aria-hidden": "true" });
+        const k = model.card[v],
+          group = LT.s("g", { class: "bars", "aria-hidden": "true" });
         this.bars[v] = Array.from({ length: k }, (_, i) =>
-          group.appendChild(LT.s("rect", { "fill-opacity": k > 1 ? LT.round(10 * (0.22 + (0.78 * i) / (k - 1))) / 10 : 1 })));
+          group.appendChild(
+            LT.s("rect", { "fill-opacity": k > 1 ? LT.round(10 * (0.22 + (0.78 * i) / (k - 1))) / 10 : 1 }),
+          ),
+        );
         (this.isInner(v) ? g.firstChild : g).append(group);
       });
     }
@@ -60,8 +73,10 @@
     /* A word on what the pointer is over, made when it is asked for. */
     explain(target) {
       if (!target || target.querySelector("title")) return;
-      const v = +target.dataset.v, { model } = this;
-      const text = target.classList.contains("n") ? `${model.name[v]} (${model.card[v]} states)`
+      const v = +target.dataset.v,
+        { model } = this;
+      const text = target.classList.contains("n")
+        ? `${model.name[v]} (${model.card[v]} states)`
         : `${model.name[this.parent[v]]} – ${model.name[v]}: ${LT.nats(model.info[this.edgeOf(v)])} nats. Click for the table.`;
       target.append(LT.s("title", {}, text));
     }
@@ -85,7 +100,9 @@
 
     arrange() {
       this.arrangement = LT.arrange(this.root, this.children, this.folded);
-      this.children.forEach((own, v) => { if (own.length) this.widths[v] = LT.textWidth(this.label(v)) + 20; });
+      this.children.forEach((own, v) => {
+        if (own.length) this.widths[v] = LT.textWidth(this.label(v)) + 20;
+      });
       this.places = LT.places(this.arrangement, this.children, this.widths, this.style);
       this.measureRoom();
     }
@@ -109,13 +126,17 @@
       const at = this.places.get(v);
       g.classList.toggle("gone", !at);
       if (!at) return;
-      const r = LT.round, flip = at.angle !== null && at.radius > 0 && Math.cos(at.angle) < 0;
-      const turn = at.angle === null || at.radius === 0 ? "" : `rotate(${r((at.angle * 180) / Math.PI + (flip ? 180 : 0))})`;
+      const r = LT.round,
+        flip = at.angle !== null && at.radius > 0 && Math.cos(at.angle) < 0;
+      const turn =
+        at.angle === null || at.radius === 0 ? "" : `rotate(${r((at.angle * 180) / Math.PI + (flip ? 180 : 0))})`;
       g.setAttribute("transform", `translate(${r(at.x)} ${r(at.y)})${turn}`);
       g.setAttribute("aria-level", this.arrangement.depth[v] + 1);
       if (this.isInner(v)) {
-        const width = this.widths[v], left = at.angle === null ? 0 : -width / 2;
-        const rect = g.querySelector("rect"), text = g.querySelector("text");
+        const width = this.widths[v],
+          left = at.angle === null ? 0 : -width / 2;
+        const rect = g.querySelector("rect"),
+          text = g.querySelector("text");
         rect.setAttribute("x", r(left));
         rect.setAttribute("width", r(width));
         text.setAttribute("x", r(left + width / 2));
@@ -134,12 +155,16 @@
       const { slot, nSlots } = this.arrangement;
       this.room = [];
       const radii = [...this.places.values()].map((at) => at.radius).filter((r) => r > 0);
-      this.ring = Math.min(...radii, Infinity); /* all rings are as far apart as the first is from the middle, or more */
+      this.ring = Math.min(
+        ...radii,
+        Infinity,
+      ); /* all rings are as far apart as the first is from the middle, or more */
       for (const [v, at] of this.places) {
         if (!this.isInner(v)) continue;
         const own = this.folded.has(v) ? [] : this.children[v];
         const extent = own.length ? slot[own[own.length - 1]] - slot[own[0]] + 1 : 1;
-        const high = at.angle === null ? extent * 22 : v === this.root ? 400 : (extent / nSlots) * 2 * Math.PI * at.radius;
+        const high =
+          at.angle === null ? extent * 22 : v === this.root ? 400 : (extent / nSlots) * 2 * Math.PI * at.radius;
         const wide = at.angle === null ? this.widths[v] + 40 : 0.75 * this.ring;
         this.room[v] = Math.max(1, Math.min((0.8 * high) / PILL, wide / this.widths[v]));
       }
@@ -152,8 +177,16 @@
         const at = this.places.get(v);
         if (!at || !rects) return;
         const inner = this.isInner(v);
-        const length = inner ? this.widths[v] - 18 : BAR, height = inner ? 2.6 : 9, top = inner ? PILL / 2 - 4 : -4.5;
-        let x = inner ? (at.angle === null ? 9 : 9 - this.widths[v] / 2) : at.angle !== null && Math.cos(at.angle) < 0 ? -BAR : 0;
+        const length = inner ? this.widths[v] - 18 : BAR,
+          height = inner ? 2.6 : 9,
+          top = inner ? PILL / 2 - 4 : -4.5;
+        let x = inner
+          ? at.angle === null
+            ? 9
+            : 9 - this.widths[v] / 2
+          : at.angle !== null && Math.cos(at.angle) < 0
+            ? -BAR
+            : 0;
         rects.forEach((rect, i) => {
           const width = length * posteriors[v][i];
           rect.setAttribute("x", LT.round(x));
@@ -168,16 +201,26 @@
     /* ---- looking ---- */
 
     bounds() {
-      let left = Infinity, top = Infinity, right = -Infinity, bottom = -Infinity;
+      let left = Infinity,
+        top = Infinity,
+        right = -Infinity,
+        bottom = -Infinity;
       const take = (x, y) => {
-        left = Math.min(left, x); right = Math.max(right, x);
-        top = Math.min(top, y); bottom = Math.max(bottom, y);
+        left = Math.min(left, x);
+        right = Math.max(right, x);
+        top = Math.min(top, y);
+        bottom = Math.max(bottom, y);
       };
       for (const [v, at] of this.places) {
-        const inner = this.isInner(v), reach = inner ? this.widths[v] : TEXT_AT + LT.textWidth(this.label(v));
-        if (at.angle === null) { take(at.x, at.y - 14); take(at.x + reach, at.y + 14); }
-        else if (at.radius === 0) { take(at.x - reach / 2, at.y - 14); take(at.x + reach / 2, at.y + 14); }
-        else {
+        const inner = this.isInner(v),
+          reach = inner ? this.widths[v] : TEXT_AT + LT.textWidth(this.label(v));
+        if (at.angle === null) {
+          take(at.x, at.y - 14);
+          take(at.x + reach, at.y + 14);
+        } else if (at.radius === 0) {
+          take(at.x - reach / 2, at.y - 14);
+          take(at.x + reach / 2, at.y + 14);
+        } else {
           const out = at.radius + (inner ? reach / 2 : reach);
           take(at.x, at.y);
           take(out * Math.cos(at.angle), out * Math.sin(at.angle));
@@ -193,7 +236,10 @@
     show(box) {
       this.box = box;
       this.zoom = this.size().width / box.width;
-      this.svg.setAttribute("viewBox", [box.x, box.y, box.width, box.height].map((n) => Math.round(n * 100) / 100).join(" "));
+      this.svg.setAttribute(
+        "viewBox",
+        [box.x, box.y, box.width, box.height].map((n) => Math.round(n * 100) / 100).join(" "),
+      );
       this.setFar(this.zoom < FAR);
       const wanted = Math.max(1, 0.92 / this.zoom);
       this.nodes.forEach((g, v) => {
@@ -217,19 +263,26 @@
     }
 
     fit(least = 0) {
-      const all = this.bounds(), { width, height } = this.size(), free = height - LEGEND;
+      const all = this.bounds(),
+        { width, height } = this.size(),
+        free = height - LEGEND;
       const zoom = Math.min(Math.max(Math.min(width / all.width, free / all.height), least), 1.3);
-      const w = width / zoom, h = free / zoom, root = this.places.get(this.root);
+      const w = width / zoom,
+        h = free / zoom,
+        root = this.places.get(this.root);
       const x = all.width <= w ? all.x - (w - all.width) / 2 : all.x;
       const y = all.height <= h ? all.y - (h - all.height) / 2 : Math.max(all.y, root.y - h / 2);
       this.show({ x, y, width: w, height: height / zoom });
     }
 
     zoomBy(factor, at) {
-      const { width, height } = this.size(), { box } = this;
+      const { width, height } = this.size(),
+        { box } = this;
       const zoom = Math.min(Math.max(this.zoom * factor, 0.03), 6);
-      const w = width / zoom, h = height / zoom;
-      const fx = at ? at.x / width : 0.5, fy = at ? at.y / height : 0.5;
+      const w = width / zoom,
+        h = height / zoom;
+      const fx = at ? at.x / width : 0.5,
+        fy = at ? at.y / height : 0.5;
       this.show({ x: box.x + fx * (box.width - w), y: box.y + fy * (box.height - h), width: w, height: h });
     }
 
@@ -240,10 +293,17 @@
     reveal(v, closer = false) {
       for (let u = this.parent[v]; u >= 0; u = this.parent[u]) this.folded.delete(u);
       if (!this.places.has(v)) this.layout();
-      const at = this.places.get(v), { width, height } = this.size();
-      const zoom = closer ? Math.max(this.zoom, 0.8) : this.zoom, w = width / zoom, h = height / zoom;
+      const at = this.places.get(v),
+        { width, height } = this.size();
+      const zoom = closer ? Math.max(this.zoom, 0.8) : this.zoom,
+        w = width / zoom,
+        h = height / zoom;
       const { box } = this;
-      const inside = at.x > box.x + 40 / zoom && at.x < box.x + box.width - 160 / zoom && at.y > box.y + 30 / zoom && at.y < box.y + box.height - 30 / zoom;
+      const inside =
+        at.x > box.x + 40 / zoom &&
+        at.x < box.x + box.width - 160 / zoom &&
+        at.y > box.y + 30 / zoom &&
+        at.y < box.y + box.height - 30 / zoom;
       if (!inside || zoom !== this.zoom) this.show({ x: at.x - w / 2, y: at.y - h / 2, width: w, height: h });
     }
 
@@ -251,7 +311,8 @@
 
     toggle(v, fold = !this.folded.has(v)) {
       if (!this.isInner(v)) return;
-      if (fold) this.folded.add(v); else this.folded.delete(v);
+      if (fold) this.folded.add(v);
+      else this.folded.delete(v);
       this.relayout(v);
       LT.say(`${this.model.name[v]} ${fold ? "folded" : "unfolded"}`);
     }
@@ -261,14 +322,18 @@
       const before = this.places.get(anchor);
       this.layout();
       const after = this.places.get(anchor);
-      if (before && after) this.show({ ...this.box, x: this.box.x + after.x - before.x, y: this.box.y + after.y - before.y });
+      if (before && after)
+        this.show({ ...this.box, x: this.box.x + after.x - before.x, y: this.box.y + after.y - before.y });
       if (!this.places.has(this.focused)) this.focus(anchor, false);
     }
 
     foldAll(fold) {
       this.folded.clear();
       /* Folding all leaves the latent variables: every node whose children are all leaves. */
-      if (fold) this.children.forEach((own, v) => { if (own.length && v !== this.root && own.every((c) => !this.isInner(c))) this.folded.add(v); });
+      if (fold)
+        this.children.forEach((own, v) => {
+          if (own.length && v !== this.root && own.every((c) => !this.isInner(c))) this.folded.add(v);
+        });
       this.layout();
       if (!this.places.has(this.focused)) this.focus(this.root, false);
       this.home();
@@ -282,7 +347,10 @@
     }
 
     select(v) {
-      this.svg.querySelectorAll(".selected").forEach((g) => { g.classList.remove("selected"); g.removeAttribute("aria-selected"); });
+      this.svg.querySelectorAll(".selected").forEach((g) => {
+        g.classList.remove("selected");
+        g.removeAttribute("aria-selected");
+      });
       if (v === null) return;
       this.nodes[v].classList.add("selected");
       this.nodes[v].setAttribute("aria-selected", "true");
@@ -319,7 +387,8 @@
     }
 
     listen() {
-      const { svg } = this, pointers = new Map();
+      const { svg } = this,
+        pointers = new Map();
       let moved = false;
       svg.addEventListener("pointerdown", (event) => {
         pointers.set(event.pointerId, { x: event.clientX, y: event.clientY });
@@ -331,26 +400,40 @@
         const now = { x: event.clientX, y: event.clientY };
         if (pointers.size === 2) {
           const other = [...pointers.entries()].find(([id]) => id !== event.pointerId)[1];
-          const stretch = Math.hypot(now.x - other.x, now.y - other.y) / Math.max(Math.hypot(last.x - other.x, last.y - other.y), 1);
+          const stretch =
+            Math.hypot(now.x - other.x, now.y - other.y) / Math.max(Math.hypot(last.x - other.x, last.y - other.y), 1);
           const rect = svg.getBoundingClientRect();
           this.zoomBy(stretch, { x: (now.x + other.x) / 2 - rect.x, y: (now.y + other.y) / 2 - rect.y });
           moved = true;
         } else if (moved || Math.hypot(now.x - last.x, now.y - last.y) > 3) {
           /* Captured only once it is a drag: a click must reach the node. */
-          if (!moved) { svg.setPointerCapture(event.pointerId); svg.classList.add("dragged"); }
+          if (!moved) {
+            svg.setPointerCapture(event.pointerId);
+            svg.classList.add("dragged");
+          }
           moved = true;
           this.panBy(now.x - last.x, now.y - last.y);
         } else return;
         pointers.set(event.pointerId, now);
       });
       for (const name of ["pointerup", "pointercancel"])
-        svg.addEventListener(name, (event) => { pointers.delete(event.pointerId); svg.classList.remove("dragged"); });
-      svg.addEventListener("wheel", (event) => {
-        event.preventDefault();
-        const rect = svg.getBoundingClientRect();
-        const step = event.deltaMode === 1 ? 18 * event.deltaY : event.deltaY;
-        this.zoomBy(Math.exp(-Math.max(-200, Math.min(200, step)) / 420), { x: event.clientX - rect.x, y: event.clientY - rect.y });
-      }, { passive: false });
+        svg.addEventListener(name, (event) => {
+          pointers.delete(event.pointerId);
+          svg.classList.remove("dragged");
+        });
+      svg.addEventListener(
+        "wheel",
+        (event) => {
+          event.preventDefault();
+          const rect = svg.getBoundingClientRect();
+          const step = event.deltaMode === 1 ? 18 * event.deltaY : event.deltaY;
+          this.zoomBy(Math.exp(-Math.max(-200, Math.min(200, step)) / 420), {
+            x: event.clientX - rect.x,
+            y: event.clientY - rect.y,
+          });
+        },
+        { passive: false },
+      );
       svg.addEventListener("click", (event) => {
         if (moved) return;
         const target = event.target.closest("[data-v]");
@@ -377,12 +460,18 @@
     }
 
     key(event) {
-      const v = this.focused, { order } = this.arrangement, at = order.indexOf(v);
-      const inner = this.isInner(v), folded = this.folded.has(v);
+      const v = this.focused,
+        { order } = this.arrangement,
+        at = order.indexOf(v);
+      const inner = this.isInner(v),
+        folded = this.folded.has(v);
       const actions = {
         ArrowDown: () => at + 1 < order.length && this.focus(order[at + 1]),
         ArrowUp: () => at > 0 && this.focus(order[at - 1]),
-        ArrowRight: () => { if (inner && folded) this.toggle(v, false); else if (inner) this.focus(this.children[v][0]); },
+        ArrowRight: () => {
+          if (inner && folded) this.toggle(v, false);
+          else if (inner) this.focus(this.children[v][0]);
+        },
         ArrowLeft: () => this.parent[v] >= 0 && this.focus(this.parent[v]),
         Home: () => this.focus(order[0]),
         End: () => this.focus(order[order.length - 1]),
@@ -391,7 +480,7 @@
         "+": () => this.zoomBy(1.25),
         "=": () => this.zoomBy(1.25),
         "-": () => this.zoomBy(0.8),
-        "0": () => this.fit(),
+        0: () => this.fit(),
       };
       const action = actions[event.key];
       if (!action || event.ctrlKey || event.metaKey || event.altKey) return;

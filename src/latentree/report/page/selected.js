@@ -1,0 +1,294 @@
+/* The panel that tells of a node or an edge. */
+(function (LT) {
+  "use strict";
+  const { h } = LT;
+  const MOST_LEAVES = 8,
+    MOST_LISTED = 40;
+
+  /* ---- a node ---- */
+
+  LT.nodePanel = function (page, v) {
+    const { model } = page,
+      own = model.latents[v];
+    const kind = own ? "latent variable" : "variable";
+    const inner = page.view.isInner(v),
+      folded = page.view.folded.has(v);
+    return [
+      h("h2", { tabindex: "-1" }, model.name[v]),
+      h(
+        "p",
+        { class: "muted" },
+        `${kind}, ${model.card[v]} states`,
+        own && own.sure !== null ? `, certainty of the rows ${LT.probability(own.sure)}` : "",
+      ),
+      h(
+        "p",
+        {},
+        inner &&
+          h(
+            "button",
+            {
+              type: "button",
+              class: "quiet",
+              onclick: () => {
+                page.view.toggle(v);
+                page.showNode(v);
+              },
+            },
+            folded ? "Unfold branch" : "Fold branch",
+          ),
+      ),
+      states(page, v),
+      own && own.leaves.length ? curve(page, v, own) : null,
+      own && own.leaves.length ? profiles(page, v, own) : null,
+      neighbours(page, v),
+    ];
+  };
+
+  function states(page, v) {
+    const { model } = page,
+      own = model.latents[v],
+      labels = model.labelsOf(v),
+      given = model.evidence.get(v);
+    const now = model.beliefs[v],
+      asked = model.evidence.size > 0;
+    const rows = labels.map((label, i) => {
+      const assumed = given === i;
+      return h(
+        "tr",
+        { class: assumed ? "given" : null },
+        h("th", { scope: "row" }, label),
+        h("td", { class: "wide" }, LT.bar(now[i], asked ? model.prior[v][i] : undefined)),
+        h("td", { class: "number" }, LT.probability(now[i])),
+        own && own.counts ? h("td", { class: "number" }, LT.number(own.counts[i])) : null,
+        h(
+          "td",
+          {},
+          h(
+            "button",
+            {
+              type: "button",
+              class: "quiet",
+              "aria-pressed": String(assumed),
+              "aria-label": `${assumed ? "Forget" : "Assume"} ${model.name[v]} = ${label}`,
+              onclick: () => {
+                model.assume(v, assumed ? null : i);
+                page.showNode(v, false, true);
+              },
+            },
+            assumed ? "Forget" : "Assume",
+          ),
+        ),
+      );
+    });
+    const csv = () => [
+      ["state", "probability", "without evidence", ...(own && own.counts ? ["cases"] : [])],
+      ...labels.map((label, i) => [label, now[i], model.prior[v][i], ...(own && own.counts ? [own.counts[i]] : [])]),
+    ];
+    return h(
+      "section",
+      {},
+      h("h3", {}, asked ? "States, given what is assumed" : "States", LT.csvButton(`states of ${model.name[v]}`, csv)),
+      h(
+        "table",
+        { class: "states" },
+        h(
+          "thead",
+          { class: "hidden" },
+          h(
+            "tr",
+            {},
+            ["state", "", "probability", own && own.counts ? "cases" : null, "assume"]
+              .filter((t) => t !== null)
+              .map((t) => h("th", { scope: "col" }, t)),
+          ),
+        ),
+        h("tbody", {}, rows),
+      ),
+    );
+  }
+
+  function curve(page, v, own) {
+    const { model } = page,
+      most = Math.max(own.total, ...own.leaves.map((l) => l[1]), 1e-300);
+    const rows = own.leaves.map(([u, alone, together]) => {
+      const bar = LT.bar(alone / most, together / most);
+      return h(
+        "tr",
+        {},
+        h("th", { scope: "row" }, LT.nodeButton(page, u, LT.shortened(model.name[u], 24))),
+        h("td", { class: "wide" }, bar),
+        h("td", { class: "number" }, LT.nats(alone)),
+        h("td", { class: "number" }, own.total > 0 ? `${Math.round((100 * together) / own.total)} %` : "–"),
+      );
+    });
+    const csv = () => [
+      ["variable", "information", "cumulative", "coverage"],
+      ...own.leaves.map(([u, a, t]) => [model.name[u], a, t, own.total > 0 ? t / own.total : null]),
+    ];
+    return h(
+      "section",
+      {},
+      h("h3", {}, "What defines it", LT.csvButton(`information curve of ${model.name[v]}`, csv)),
+      h(
+        "p",
+        { class: "muted small" },
+        "Mutual information of each variable (bar, nats), and how much of what all variables tell is known from it and those above (mark, per cent).",
+        model.exact ? "" : " What all tell together is estimated from drawn rows.",
+      ),
+      h(
+        "table",
+        { class: "states curve" },
+        h(
+          "thead",
+          { class: "hidden" },
+          h(
+            "tr",
+            {},
+            ["variable", "", "information", "coverage"].map((t) => h("th", { scope: "col" }, t)),
+          ),
+        ),
+        h("tbody", {}, rows),
+      ),
+    );
+  }
+
+  function profiles(page, v, own) {
+    const { model } = page,
+      given = model.givenStates(v),
+      labels = model.labelsOf(v);
+    const rows = own.leaves
+      .slice(0, MOST_LEAVES)
+      .flatMap(([u]) =>
+        model
+          .labelsOf(u)
+          .map((label, j) => [j === 0 ? model.name[u] : "", label, ...given.map((p) => (p ? p[u][j] : null))]),
+      );
+    const whole = () => [
+      ["variable", "state", ...labels],
+      ...own.leaves.flatMap(([u]) =>
+        model.labelsOf(u).map((label, j) => [model.name[u], label, ...given.map((p) => (p ? p[u][j] : null))]),
+      ),
+    ];
+    const body = rows.map((row) =>
+      h(
+        "tr",
+        { class: row[0] ? "first" : null },
+        h("th", { scope: "row", title: row[0] || null }, LT.shortened(row[0], 18)),
+        h("td", { title: row[1] }, LT.shortened(row[1], 16)),
+        row.slice(2).map((p) => {
+          const td = h("td", { class: "number" }, p === null ? "–" : LT.probability(p));
+          td.style.setProperty("--p", `${Math.round(100 * (p || 0))}%`);
+          return td;
+        }),
+      ),
+    );
+    return h(
+      "section",
+      {},
+      h("h3", {}, "Profiles", LT.csvButton(`profiles of ${model.name[v]}`, whole)),
+      h("p", { class: "muted small" }, `P(variable | ${model.name[v]}), the variables that tell most.`),
+      h(
+        "div",
+        { class: "scroll", tabindex: "0", role: "region", "aria-label": "Profiles" },
+        h(
+          "table",
+          { class: "heat" },
+          h(
+            "thead",
+            {},
+            h(
+              "tr",
+              {},
+              h("th", { scope: "col" }, "variable"),
+              h("th", { scope: "col" }, "state"),
+              labels.map((t) => h("th", { scope: "col", class: "number" }, LT.shortened(t, 14))),
+            ),
+          ),
+          h("tbody", {}, body),
+        ),
+      ),
+    );
+  }
+
+  function neighbours(page, v) {
+    const { model } = page;
+    const near = model
+      .neighbours(v)
+      .map((u) => [u, model.edgeInformation(v, u)])
+      .sort((a, b) => b[1] - a[1]);
+    const most = near.length ? near[0][1] : 0;
+    const rows = near.slice(0, MOST_LISTED).map(([u, information]) =>
+      h(
+        "tr",
+        {},
+        h("th", { scope: "row" }, LT.nodeButton(page, u, LT.shortened(model.name[u], 24))),
+        h("td", { class: "wide" }, LT.bar(most > 0 ? information / most : 0)),
+        h("td", { class: "number" }, LT.nats(information)),
+        h(
+          "td",
+          {},
+          h(
+            "button",
+            {
+              type: "button",
+              class: "quiet",
+              "aria-label": `Table of ${model.name[v]} and ${model.name[u]}`,
+              onclick: () => page.showEdge(v, u),
+            },
+            "Table",
+          ),
+        ),
+      ),
+    );
+    const more = near.length - rows.length;
+    const csv = () => [["neighbour", "information"], ...near.map(([u, i]) => [model.name[u], i])];
+    return h(
+      "section",
+      {},
+      h("h3", {}, "Neighbours", LT.csvButton(`neighbours of ${model.name[v]}`, csv)),
+      h(
+        "table",
+        { class: "states" },
+        h(
+          "thead",
+          { class: "hidden" },
+          h(
+            "tr",
+            {},
+            ["neighbour", "", "information", "table"].map((t) => h("th", { scope: "col" }, t)),
+          ),
+        ),
+        h("tbody", {}, rows),
+      ),
+      more > 0 ? h("p", { class: "muted small" }, `and ${more} more`) : null,
+    );
+  }
+
+  /* ---- an edge ---- */
+
+  LT.edgePanel = function (page, a, b) {
+    const { model } = page,
+      table = model.conditional(a, b);
+    return [
+      h("h2", { tabindex: "-1" }, `${model.name[a]} – ${model.name[b]}`),
+      h("p", { class: "muted" }, `Mutual information ${LT.nats(model.edgeInformation(a, b))} nats`),
+      h(
+        "p",
+        {},
+        LT.nodeButton(page, a),
+        " ",
+        LT.nodeButton(page, b),
+        " ",
+        h("button", { type: "button", class: "quiet", onclick: () => page.showEdge(b, a) }, "Turn round"),
+      ),
+      LT.table({
+        caption: `P(${model.name[b]} | ${model.name[a]})`,
+        head: [model.name[a], ...model.labelsOf(b)],
+        heat: true,
+        rows: table.map((row, i) => [model.labelsOf(a)[i], ...row]),
+        show: [null, ...model.labelsOf(b).map(() => LT.probability)],
+      }),
+    ];
+  };
+})((globalThis.LT ??= {}));
