@@ -10,7 +10,7 @@ import click
 
 from .app import INTERRUPTED
 from .command import command as command_, option, session, warn
-from .options import data_argument, fitting_options, learning_options
+from .options import data_argument, fitting_options, learning_options, score_option
 from .output import emit, note, print_report
 from .types import CLASSES
 
@@ -30,8 +30,6 @@ latentree fit counts.csv --weights n --classes 2-5 --score aic --starts 200 --se
 latentree fit big.csv --classes 2-20 --time-limit 60 --json > fit.json
 """
 
-SCORES = ("bic", "aic", "aic3", "bice", "sabic", "caic", "awe", "draper", "icl", "icl_bic", "cs", "cse")
-"""What models can be chosen by, of the scores that cost no more than a fit."""
 MODELS, OUTPUT = "Which models", "Output"
 
 
@@ -47,15 +45,7 @@ MODELS, OUTPUT = "Which models", "Output"
     help="Numbers of classes to try: 3, 2,4 or 1-6. With more than one, a single class is always compared too. Where "
     "to stop is for you to say: an automatic choice is not there yet.",
 )
-@option(
-    "--score",
-    type=click.Choice(SCORES),
-    default="bic",
-    show_default=True,
-    metavar="NAME",
-    section=MODELS,
-    help=f"What decides between them: {', '.join(SCORES[:-1])} or {SCORES[-1]}.",
-)
+@score_option(MODELS, "What decides between them")
 @fitting_options
 @learning_options
 @option("--out", type=click.Path(), metavar="FILE", section=OUTPUT, help="Write the best model to this file (JSON).")

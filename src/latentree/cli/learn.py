@@ -11,8 +11,7 @@ import click
 
 from .app import INTERRUPTED
 from .command import command as command_, option, session, warn
-from .fit import SCORES
-from .options import data_argument, learning_options, searching_options
+from .options import data_argument, learning_options, score_option, searching_options
 from .output import emit, note, print_report
 
 if TYPE_CHECKING:
@@ -49,15 +48,7 @@ SEARCH, OUTPUT = "How the tree is found", "Output"
     help=f"How to search: {', '.join(METHODS[:-1])} or {METHODS[-1]}. swift is the fast one, the others are those of "
     "the literature.",
 )
-@option(
-    "--score",
-    type=click.Choice(SCORES),
-    default="bic",
-    show_default=True,
-    metavar="NAME",
-    section=SEARCH,
-    help=f"What to maximise: {', '.join(SCORES[:-1])} or {SCORES[-1]}.",
-)
+@score_option(SEARCH, "What to maximise")
 @option("--start", type=click.Path(), metavar="MODEL", section=SEARCH, help="Start from the tree of this model file.")
 @option(
     "--set",

@@ -19,6 +19,7 @@ __all__ = [
     "matching_options",
     "model_argument",
     "rows_out_option",
+    "score_option",
     "searching_options",
     "shown_data_option",
     "trace_option",
@@ -30,6 +31,8 @@ Decorator = Callable[[Function], Function]
 READING = "How the file is read"
 LEARNING = "Which data are used"
 FITTING = "How they are fitted"
+SCORES = ("bic", "aic", "aic3", "bice", "sabic", "caic", "awe", "draper", "icl", "icl_bic", "cs", "cse")
+"""What models can be chosen by, of the scores that cost no more than a fit."""
 
 
 def _complete_data(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
@@ -79,6 +82,19 @@ def rows_out_option(what: str) -> Callable[[Function], Function]:
         section="Output",
         metavar="FILE",
         help=f"Write {what} to this file: CSV, TSV if it ends in .tsv, gzipped if in .gz. Default: standard output.",
+    )
+
+
+def score_option(section: str, what: str) -> Callable[[Function], Function]:
+    """Add ``--score``."""
+    return option(
+        "--score",
+        type=click.Choice(SCORES),
+        default="bic",
+        show_default=True,
+        metavar="NAME",
+        section=section,
+        help=f"{what}: {', '.join(SCORES[:-1])} or {SCORES[-1]}.",
     )
 
 
@@ -209,7 +225,7 @@ _TIME_LIMIT = option(
     type=click.FloatRange(min=0),
     metavar="SECONDS",
     section=FITTING,
-    help="Stop after this time, for all models together, with the best so far.",
+    help="Stop after this time in all, with the best so far.",
 )
 
 
