@@ -17,8 +17,8 @@ SCREENING = 0.3
 """Share of the bar for the time until the last starts are chosen."""
 
 
-OPERATION = 60
-"""Letters of what was done last."""
+OTHERS = 14
+"""Columns for the time and the gaps."""
 
 
 class Meter:
@@ -62,9 +62,9 @@ class SearchMeter:
 
         latents = len(step.states) - self.n_variables
         tree = f"{latents} latent{'' if latents == 1 else 's'}, {step.dimension:,} parameters"
-        status = f"{self.score} {step.score:,.2f}  {tree}"
-        done = printable(step.operation)
-        self.bar.update(self.task, description=f"step {step.number}", status=status, now=done[:OPERATION])
+        number, status = f"step {step.number}", f"{self.score} {step.score:,.2f}  {tree}  {step.kind}"
+        room = max(self.bar.console.width - len(number) - len(status) - OTHERS, 0)
+        self.bar.update(self.task, description=number, status=status, now=printable(step.operation)[:room])
 
     def progress(self, event: Progress) -> None:
         """Show what is being looked at."""
