@@ -194,13 +194,12 @@ def test_ctrl_c_gives_the_best_so_far(tmp_path):
 
 @pseudo_terminal
 def test_a_killed_search_goes_on(run, tmp_path):
-    whole = strict(run("learn", "voting", *QUICK, "--json").stdout)
+    search = ("learn", "voting", "--set", "trials=24", "--threads", "1")  # seconds, of which the first are few steps
+    whole = strict(run(*search, "--json").stdout)
     file = tmp_path / "c.json"
-    code, _, _ = on_terminal(
-        "learn", "voting", *QUICK, "--resume", file, interrupt_at=b"step 3", with_signal=signal.SIGKILL
-    )
+    code, _, _ = on_terminal(*search, "--resume", file, interrupt_at=b"looks ahead", with_signal=signal.SIGKILL)
     assert code == -signal.SIGKILL and file.exists()
-    again = strict(run("learn", "voting", *QUICK, "--resume", file, "--json").stdout)
+    again = strict(run(*search, "--resume", file, "--json").stdout)
     assert again["nodes"] == whole["nodes"] and again["bic"] == whole["bic"]
 
 
