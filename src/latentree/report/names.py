@@ -52,7 +52,7 @@ def latent_names(model: Model) -> dict[str, str]:
     near = _Neighbours(model)
     leaves = {int(z): _leaves(near, int(z)) for z in tree.latent}
     # Those that have variables of their own choose first: no other can have the same.
-    order = sorted(leaves, key=lambda z: (-min(leaves[z].own, TWO), -leaves[z].information, tree.names[z]))
+    order = sorted(leaves, key=lambda z: (-min(leaves[z].own, TWO), -leaves[z].information, z))
     taken = {v.name for v in model.variables}
     found: dict[int, str] = {}
     for z in order:
