@@ -47,7 +47,7 @@ def latent_names(model: Model) -> dict[str, str]:
     {'Z1': 'X4+X5', 'Z2': 'X2+X1', 'Z3': 'X5+X6'}
     """
     tree = model.tree
-    if len(tree.latent) == 1 and not tree.parent[1:].any():
+    if len(tree.latent) == 1 and len(tree.neighbours(int(tree.latent[0]))) == tree.n_nodes - 1:
         return {}
     near = _Neighbours(model)
     leaves = {int(z): _leaves(near, int(z)) for z in tree.latent}
