@@ -43,9 +43,10 @@ OPTIONS: Mapping[str, Any] = {
     "tol": 0.05,
     "iterations": 60,
 }
-"""``loss``: how much a move may lose to be tried when nothing gains; ``ahead``: steps that follow it; ``trials``: how many
-such moves are tried before the tree is shaken (0: no looks ahead and no shakes); ``shakes``: how often in a row that may
-fail; ``starts``: how often it climbs before it looks ahead. ``tol``, ``iterations``: when EM stops within the search."""
+"""``loss``: how much a move may lose to be tried when nothing gains; ``ahead``: steps that follow it; ``trials``: how
+many such moves are tried before the tree is shaken (0: no looks ahead and no shakes); ``shakes``: how often in a row
+that may fail; ``starts``: how often it climbs before it looks ahead. ``tol``, ``iterations``: when EM stops within the
+search."""
 
 WIDEST = 1_000
 """Variables beyond which a forecast is given."""
