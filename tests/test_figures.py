@@ -132,3 +132,13 @@ def test_progress_of_methods_in_panels():
     np.testing.assert_allclose(first.lines[2].get_ydata(), np.mean(curves, axis=0))
     text = to_svg(figure)
     assert text == to_svg(plot_progress(panels, columns=2)) and "<svg" in text and "Date" not in text
+
+
+def test_growth_with_the_power_that_fits():
+    from latentree.report.figures import plot_growth, to_svg
+
+    figure = plot_growth({"rows": [(1, 2.0), (10, 200.0), (100, 20_000.0)], "$": [(1, 1.0), (4, 4.0)]}, label="s")
+    first, second = figure.axes
+    assert first.get_legend().get_texts()[0].get_text() == "power 2.00"
+    assert second.get_xlabel() == r"\$"
+    assert to_svg(figure).startswith("<?xml")

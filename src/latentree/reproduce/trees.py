@@ -17,8 +17,10 @@ import numpy as np
 from .. import datasets
 from ..cardinality import learn as learn_states
 from ..errors import DataError
+from ..files import write_atomically
 from ..infer import log_likelihood_rows, posterior
 from ..model import Model
+from ..report.figures import plot_growth, plot_tree, to_svg
 from ..runner import Budget
 from ..search import Run, learn
 from ..table import Table
@@ -30,6 +32,13 @@ __all__ = ["main"]
 
 PARTS = ("coil", "news100", "density", "growth")
 Say = Callable[[str], None]
+
+POLICIES = (
+    *("private third party", "third party (firms)", "third party (agriculture)", "car", "delivery van", "motorcycle"),
+    *("lorry", "trailer", "tractor", "agricultural machines", "moped", "life", "private accident", "family accident"),
+    *("disability", "fire", "surfboard", "boat", "bicycle", "property", "social security"),
+)
+"""Kinds of policies in the order of COIL's attributes 44 to 64 (contributions) and 65 to 85 (numbers)."""
 
 # Test log-likelihood of a row in Rooshenas & Lowd (ICML 2014): latent trees (Choi et al. 2011), mixtures of trees.
 PUBLISHED = {"nltcs": (-6.49, -6.01), "msnbc": (-6.52, -6.07), "kdd": (-2.18, -2.13), "plants": (-16.39, -12.95)}
@@ -51,9 +60,13 @@ def main(arguments: Sequence[str]) -> None:
 
     makers = {"coil": _coil, "news100": _news, "density": _density, "growth": _growth}
     text = HEAD
+    pictures: dict[str, str] = {}
     for part in given.only:
-        text += makers[part](Path(folder), given.seed, given.jobs, 60 * given.minutes, say)
+        text += makers[part](Path(folder), given.seed, given.jobs, 60 * given.minutes, say, pictures)
     deliver(text, given.out)
+    for name, picture in pictures.items():
+        if given.out:
+            write_atomically(Path(given.out).with_name(name), picture)
 
 
 HEAD = """# Trees of real data
@@ -88,7 +101,7 @@ def _milestones(run: Run, goals: Sequence[float]) -> str:
 # ---- COIL -------------------------------------------------------------------------------------------------------
 
 
-def _coil(folder: Path, seed: int, jobs: int, seconds: float, say: Say) -> str:
+def _coil(folder: Path, seed: int, jobs: int, seconds: float, say: Say, pictures: dict[str, str]) -> str:
     table = datasets.load("coil42", data_dir=folder)
     run, cpu = _learned(table, seed, jobs, seconds, say)
     owners, tested = _owners(run.model, folder)
@@ -106,6 +119,7 @@ def _coil(folder: Path, seed: int, jobs: int, seconds: float, say: Say) -> str:
         )
         rows += [[f"{name} (K table 7.4) on ours", f"{found.score:,.1f}", f"{time.perf_counter() - began:.0f} s"]]
     groups = "".join(f"- {line}\n" for line in _groups(run.model))
+    pictures["trees-coil.svg"] = to_svg(plot_tree(run.model).figure)
     return f"""
 ## COIL Challenge 2000, 5,822 x 42
 
@@ -117,15 +131,18 @@ of table 7.4, is lost: K's learners start from the skeleton that ours found, wit
 **Prediction.** Of {tested:,} customers in the test set, the 800 with the highest P(caravan policy | all else) are
 chosen: **{owners}** of the 238 owners are among them. Z reports 110; the best entry had 121, chance gives 42.
 
-The tree. A star marks a latent, states are in brackets:
+![The tree of COIL](trees-coil.svg)
+
+What belongs together: variables that hang on one latent (its states in brackets). As Z found, the contribution and the
+number of policies of each kind go together.
+
+{groups}
+The whole tree; a star marks a latent:
 
 ```
 {run.tree.to_text()}
 ```
-
-What belongs together (leaves that hang on one latent; policies come as pairs, contribution and number):
-
-{groups}"""
+"""
 
 
 def _owners(model: Model, folder: Path) -> tuple[int, int]:
@@ -154,14 +171,24 @@ def _groups(model: Model) -> list[str]:
     for z in tree.latent:
         leaves = [tree.names[c] for c in tree.children[z] if tree.variable[c] >= 0]
         if len(leaves) > 1:
-            out.append(f"{tree.names[z]} ({tree.cardinality[z]}): {', '.join(leaves)}")
+            out.append(f"{tree.names[z]} ({tree.cardinality[z]}): {', '.join(map(_meaning, leaves))}")
     return out
+
+
+def _meaning(name: str) -> str:
+    """What a column of COIL is about, after the challenge's dictionary."""
+    number = int(name[-2:])
+    other = {4: "average age", 5: "customer main type", 43: "purchasing power", 86: "caravan policy"}
+    if number in other:
+        return other[number]
+    what = POLICIES[number - (44 if number < 65 else 65)]
+    return f"{what} ({'contribution' if number < 65 else 'number'})"
 
 
 # ---- news100 ------------------------------------------------------------------------------------------------------
 
 
-def _news(folder: Path, seed: int, jobs: int, seconds: float, say: Say) -> str:
+def _news(folder: Path, seed: int, jobs: int, seconds: float, say: Say, pictures: dict[str, str]) -> str:
     table = datasets.load("news100", data_dir=folder)
     run, cpu = _learned(table, seed, jobs, 2 * seconds, say)
     rows = [
@@ -185,7 +212,7 @@ Ours has {len(run.tree.latent)} latents and {run.tree.n_parameters} parameters.
 # ---- density estimation ---------------------------------------------------------------------------------------------
 
 
-def _density(folder: Path, seed: int, jobs: int, seconds: float, say: Say) -> str:
+def _density(folder: Path, seed: int, jobs: int, seconds: float, say: Say, pictures: dict[str, str]) -> str:
     rows = []
     for name, (trees, mixtures) in PUBLISHED.items():
         table = datasets.load(f"{name}_train", data_dir=folder)
@@ -225,17 +252,20 @@ def _smoothed(model: Model) -> Model:
 # ---- growth ---------------------------------------------------------------------------------------------------------
 
 
-def _growth(folder: Path, seed: int, jobs: int, seconds: float, say: Say) -> str:
+def _growth(folder: Path, seed: int, jobs: int, seconds: float, say: Say, pictures: dict[str, str]) -> str:
     """Processor time of one climb against rows and variables, and the exponents that fit."""
     by_rows = [(n, _climb_cost(20, n, seed, say)) for n in (1_000, 3_000, 10_000, 30_000, 100_000)]
     by_width = [(m, _climb_cost(m, 3_000, seed, say)) for m in (10, 20, 50, 100, 200)]
     lines = [[f"{n:,}", f"{s:.2f}"] for n, s in by_rows], [[f"{m}", f"{s:.2f}"] for m, s in by_width]
+    pictures["trees-growth.svg"] = _drawn_growth(by_rows, by_width)
     return f"""
 ## Cost against growth
 
 Seconds of processor time for one climb (no look ahead, one thread) on data drawn from random binary trees of ternary
 latents. Fitted exponents: rows^{_exponent(by_rows):.2f} (20 variables) and variables^{_exponent(by_width):.2f} (3,000
 rows).
+
+![Cost against rows and variables](trees-growth.svg)
 
 {markdown(["rows, 20 variables", "seconds"], lines[0])}
 {markdown(["variables, 3,000 rows", "seconds"], lines[1])}"""
@@ -270,6 +300,11 @@ def _drawn(n_variables: int, n: int, seed: int) -> Table:
     tree = Tree.from_edges(edges, states, leaves, root=level[0])
     truth = Model.random(tree, numbered([3] * n_variables), rng, dominant=0.6)
     return Table.from_codes(truth.sample(n, rng), truth.variables)
+
+
+def _drawn_growth(by_rows: Sequence[tuple[int, float]], by_width: Sequence[tuple[int, float]]) -> str:
+    panels = {"rows (20 variables)": by_rows, "variables (3,000 rows)": by_width}
+    return to_svg(plot_growth(panels, label="processor seconds"))
 
 
 def _exponent(points: Sequence[tuple[int, float]]) -> float:

@@ -9,12 +9,13 @@ from .profiles import plot_profiles
 from .residuals import plot_residuals
 from .scores import plot_scores
 from .sizes import plot_sizes
-from .studies import plot_progress, plot_race, save_panels, to_svg
+from .studies import plot_growth, plot_progress, plot_race, save_panels, to_svg
 from .trace import plot_trace
 from .tree import plot_tree
 from .uncertainty import plot_uncertainty
 
 __all__ = [
+    "plot_growth",
     "plot_profiles",
     "plot_progress",
     "plot_race",

@@ -15,7 +15,7 @@ from ...files import write_atomically
 from ...model import FloatArray
 from .axes import axes, plain
 
-__all__ = ["plot_progress", "plot_race", "save_panels", "to_svg"]
+__all__ = ["plot_growth", "plot_progress", "plot_race", "save_panels", "to_svg"]
 
 
 def plot_race(
@@ -131,6 +131,33 @@ def plot_progress(
         ax.set_xlabel(label)
     for ax in places[:, 0]:
         ax.set_ylabel("ahead by")
+    figure.tight_layout()
+    return figure
+
+
+def plot_growth(panels: Mapping[str, Sequence[tuple[float, float]]], *, label: str = "seconds") -> Any:
+    """Draw costs against sizes on logarithmic scales, with the power that fits them, a panel each.
+
+    Parameters
+    ----------
+    panels : mapping of str to sequence of (size, cost)
+        What grows, and what it costs.
+    label : str
+        What the cost is.
+
+    Returns
+    -------
+    Figure
+    """
+    figure, places = _pyplot().subplots(1, len(panels), figsize=(4.0 * len(panels), 3.0), squeeze=False)
+    for ax, (name, points) in zip(places[0], panels.items(), strict=True):
+        sizes, costs = np.array(points, dtype=float).T
+        power, factor = np.polyfit(np.log(sizes), np.log(costs), 1)
+        ax.loglog(sizes, costs, "o", color="black")
+        ax.loglog(sizes, np.exp(factor) * sizes**power, color="tab:blue", label=f"power {power:.2f}")
+        ax.set_xlabel(plain(name))
+        ax.set_ylabel(plain(label))
+        ax.legend()
     figure.tight_layout()
     return figure
 
