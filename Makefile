@@ -1,4 +1,4 @@
-# make demo   set up, fit a latent class model to bundled data and print it
+# make demo   set up, learn a latent tree from bundled data, print it, save model and report
 # make test   set up and run the tests
 # make help   the rest
 PYTHON ?= python3
@@ -26,8 +26,10 @@ $(READY): $(SOURCES)
 
 demo: $(READY)
 	mkdir -p out
-	$(BIN)/latentree fit carcinoma --classes 1-4 --out out/carcinoma.json --assign out/carcinoma-rows.csv
-	@echo "The model is in out/carcinoma.json, every row with its class in out/carcinoma-rows.csv."
+	$(BIN)/latentree learn voting --out out/voting.json --report out/voting.html --assign out/voting-rows.csv
+	$(BIN)/latentree explore out/voting.json --data voting --out out/voting-explorer.html --no-open
+	@echo "The model is in out/voting.json, the report in out/voting.html, the page to explore it in out/voting-explorer.html,"
+	@echo "and every row with the states of its latent variables in out/voting-rows.csv."
 
 test: $(READY)
 	$(BIN)/python -m pytest -n auto tests
@@ -75,6 +77,8 @@ wheel: $(READY)
 	build/clean/bin/python -m pip check
 	cd build && clean/bin/latentree fit carcinoma --classes 2 --json > clean/fit.json
 	build/clean/bin/python -c "import json; assert abs(json.load(open('build/clean/fit.json'))['log_likelihood'] + 317.2568) < 1e-3"
+	cd build && clean/bin/latentree learn hiv_test --out clean/tree.json --json > clean/learn.json
+	build/clean/bin/python -c "import json; assert abs(json.load(open('build/clean/learn.json'))['bic'] + 656.62) < 0.01"
 
 check: test lint interop test-browser wheel sanitize
 

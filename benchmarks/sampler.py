@@ -135,7 +135,7 @@ def main() -> None:
 
 PAGE = """# How well the samplers mix
 
-Made by `python benchmarks/sampler.py --write` ({machine}; other work may have shared it, so only ratios within a data set
+Made by `python benchmarks/sampler.py --seconds {seconds:g} --write` ({machine}; other work may have shared it, so only ratios within a data set
 count).
 
 **Effective draws of the number of classes a CPU second, marginal over plain sampler: {headline}.**

@@ -35,12 +35,15 @@ from .estimation import Fit as Fit, estimate as estimate, fit_classes as fit_cla
 from .estimators import (
     BayesianLatentClass as BayesianLatentClass,
     LatentClass as LatentClass,
+    LatentTree as LatentTree,
+    LatentTreeClassifier as LatentTreeClassifier,
     compare as compare,
 )
 from .formats.models import load as load
 from .model import Counts as Counts, Model as Model
 from .runner import Budget as Budget, Progress as Progress, StopReason as StopReason
 from .score import scores as scores
+from .search import learn as learn
 from .table import Table as Table
 from .tree import Tree as Tree
 from .variables import Variable as Variable

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from latentree.cli.fit import SCORES
+from latentree.cli.options import SCORES
 from latentree.score import SCORES as KNOWN
 
 

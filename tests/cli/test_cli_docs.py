@@ -1,4 +1,4 @@
-"""What docs/command-line.md and docs/first-steps.md show is what the commands print."""
+"""What docs/command-line.md, docs/first-steps.md and the guide to trees show is what the commands print."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from latentree.cli.app import COMMANDS
 DOCS = Path(__file__).parents[2] / "docs"
 PAGE = (DOCS / "command-line.md").read_text("utf-8")
 FIRST_STEPS = (DOCS / "first-steps.md").read_text("utf-8")
+TREES = (DOCS / "guides" / "latent-trees.md").read_text("utf-8")
 
 NUMBER = re.compile(r"[0-9][0-9,]*\.[0-9]+")
 
@@ -77,6 +78,16 @@ def test_the_first_steps_can_be_gone(tmp_path, monkeypatch, capsys):
     capsys.readouterr()
     exec(compile(analyse, "first-steps.md", "exec"), {})
     assert is_shown(printed, capsys.readouterr().out)
+
+
+def test_the_guide_to_trees_can_be_followed(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    make, analyse = blocks(TREES, "python")
+    exec(compile(make, "make_habits.py", "exec"), {})
+    check_commands(TREES)
+    capsys.readouterr()
+    exec(compile(analyse, "latent-trees.md", "exec"), {})
+    assert is_shown(blocks(TREES, "text")[0], capsys.readouterr().out)
 
 
 def test_other_output_is_noticed():

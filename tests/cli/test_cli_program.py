@@ -2,26 +2,18 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
-import signal
 import subprocess
 import sys
 
 import pytest
 from click.testing import CliRunner
 from messy import strict, write_csv
+from running import PROGRAM, on_terminal, program
 
 import latentree as lt
 from latentree.cli import application
 from latentree.cli.app import COMMANDS
-
-PROGRAM = [sys.executable, "-m", "latentree.cli"]
-
-
-def program(*args: object, **more: object) -> subprocess.CompletedProcess[str]:
-    return subprocess.run([*PROGRAM, *map(str, args)], capture_output=True, text=True, timeout=60, **more)
-
 
 # ---- help ----------------------------------------------------------------------------------------------------------
 
@@ -88,6 +80,8 @@ def test_version(run):
         ("fit", "carcinoma", "--prior", "0.5"),
         ("fit", "carcinoma", "--delimiter", "ab"),
         ("fit", "carcinoma", "--sead", "1"),
+        ("learn", "carcinoma", "--method", "fast"),
+        ("learn", "carcinoma", "--set", "trials"),
         ("completion", "tcsh"),
         ("fitt", "carcinoma"),
         (),
@@ -184,26 +178,6 @@ def test_a_reader_that_goes_away(tmp_path):
     first.stderr.close()
     first.wait(timeout=60)
     assert "Traceback" not in told and "Error" not in told
-
-
-def on_terminal(*args: object, interrupt_at: bytes | None = None) -> tuple[int, str, str]:
-    """Run with a terminal as standard error, and press Ctrl-C when some text appears there."""
-    master, slave = os.openpty()
-    env = {**os.environ, "TERM": "xterm", "COLUMNS": "120"}
-    with subprocess.Popen(
-        [*PROGRAM, *map(str, args)], stdout=subprocess.PIPE, stderr=slave, env=env, text=True
-    ) as process:
-        os.close(slave)
-        shown = b""
-        with contextlib.suppress(OSError):  # how a pseudo-terminal says that the other end was closed
-            while part := os.read(master, 4096):
-                shown += part
-                if interrupt_at is not None and interrupt_at in shown:
-                    process.send_signal(signal.SIGINT)
-                    interrupt_at = None
-        printed = process.stdout.read() if process.stdout else ""
-    os.close(master)
-    return process.returncode, printed, shown.decode()
 
 
 @pytest.mark.skipif(os.name == "nt", reason="needs a pseudo-terminal")

@@ -28,7 +28,7 @@ def test_slots_are_apart_and_parents_between_their_children(tree, data):
         assert found.depth[v] == found.depth[found.parent[v]] + 1
         assert found.parent[v] in tree.neighbours(v)
     ends = sorted(found.slot[v] for v in found.order if v in folded or not found.children[v])
-    assert all(b - a >= 1 for a, b in itertools.pairwise(ends))
+    assert all(b - a >= 1 - 1e-9 for a, b in itertools.pairwise(ends))  # sums of gaps of 0.6
     for v in found.order:
         own = [] if v in folded else found.children[v]
         if own:

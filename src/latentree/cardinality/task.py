@@ -211,6 +211,7 @@ class Task:
             q=q or s.q,
             finalists=finalists,
             tol=s.tol if tol is None else tol,
+            early_tol=None if s.accelerate else 0.0,  # plain EM is slow to leave a split state: K lets it
             max_iterations=max_iterations or s.max_iterations,
         )
         if stopped is StopReason.INTERRUPTED:

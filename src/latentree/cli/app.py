@@ -19,12 +19,14 @@ from .wording import for_shell
 __all__ = ["application"]
 
 COMMANDS = {
+    "learn": "learn",
     "fit": "fit",
     "compare": "compare",
     "sample": "sample",
     "show": "show",
     "report": "report",
     "explore": "explore",
+    "trace": "trace",
     "score": "score",
     "assign": "assign",
     "query": "query",
@@ -42,14 +44,14 @@ EXITS = {
     0: "Done.",
     FAILED: "Something is wrong with the data, the model or a file; the message says what.",
     MISUSED: "Wrong usage: an unknown option, a missing argument, a value that cannot be.",
-    INTERRUPTED: "Interrupted by Ctrl-C; 'fit' and 'sample' still show and write what there is.",
+    INTERRUPTED: "Interrupted by Ctrl-C; 'learn', 'fit' and 'sample' still show and write what there is.",
 }
 
 EXAMPLES = """
-latentree fit carcinoma --classes 1-4
-latentree fit survey.csv --drop id --out model.json --assign rows.csv
+latentree learn survey.csv --drop id --out model.json
+latentree fit survey.csv --drop id --classes 1-6 --assign rows.csv
 latentree query model.json --ask smokes --given sex=f
-latentree fit --help
+latentree learn --help
 """
 
 

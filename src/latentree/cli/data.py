@@ -168,7 +168,7 @@ def shown_table(model: Model, data: str | None, **reading: Any) -> tuple[Table |
 
 
 def load_trace(path: str | None) -> list[Any] | None:
-    """Read the steps of a search; a list, or an object with the list under ``trace``."""
+    """Read the steps of a search: a list, an object with the list under ``trace``, a model file or a checkpoint."""
     import json
 
     from ..files import read_text
@@ -179,7 +179,10 @@ def load_trace(path: str | None) -> list[Any] | None:
         found = json.loads(read_text(path))
     except ValueError as error:
         raise FileFormatError(f"'{path}' is no JSON file: {error}.") from None
-    steps = found.get("trace") if isinstance(found, dict) else found
+    steps = found
+    if isinstance(found, dict):
+        inside = next((found[key] for key in ("provenance", "payload") if isinstance(found.get(key), dict)), found)
+        steps = found.get("trace", inside.get("trace"))
     if not isinstance(steps, list):
         raise FileFormatError(f"'{path}' holds no list of steps, nor an object with one under 'trace'.")
     return steps

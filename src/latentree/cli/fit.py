@@ -10,13 +10,12 @@ import click
 
 from .app import INTERRUPTED
 from .command import command as command_, option, session, warn
-from .options import data_argument, fitting_options, learning_options
+from .options import data_argument, fitting_options, learning_options, score_option
 from .output import emit, note, print_report
 from .types import CLASSES
 
 if TYPE_CHECKING:
     from ..estimation import Fit
-    from ..model import Model
     from ..report import Comparison
     from ..table import Table
     from .data import Source
@@ -32,8 +31,6 @@ latentree fit counts.csv --weights n --classes 2-5 --score aic --starts 200 --se
 latentree fit big.csv --classes 2-20 --time-limit 60 --json > fit.json
 """
 
-SCORES = ("bic", "aic", "aic3", "bice", "sabic", "caic", "awe", "draper", "icl", "icl_bic", "cs", "cse")
-"""What models can be chosen by, of the scores that cost no more than a fit."""
 MODELS, OUTPUT = "Which models", "Output"
 
 
@@ -47,15 +44,7 @@ MODELS, OUTPUT = "Which models", "Output"
     help="Numbers of classes to try: 3, 2,4 or 1-6. With more than one, a single class is always compared too. "
     "Default: the number is learned, by splitting and merging classes.",
 )
-@option(
-    "--score",
-    type=click.Choice(SCORES),
-    default="bic",
-    show_default=True,
-    metavar="NAME",
-    section=MODELS,
-    help=f"What decides between them: {', '.join(SCORES[:-1])} or {SCORES[-1]}.",
-)
+@score_option(MODELS, "What decides between them")
 @fitting_options
 @learning_options
 @option(
@@ -215,28 +204,15 @@ def _document(best: Fit, comparison: Comparison, source: Source, started: float,
 
 def _write(best: Fit, source: Source, options: dict[str, Any], out: str | None, assign: str | None) -> None:
     from .files import write_rows
+    from .origin import with_origin
     from .rows import assigned, joined, weighed
 
     if out is not None:
         from ..formats.models import save
+        from ..report import describe
 
-        save(_with_provenance(best, source, options), out)
+        save(with_origin(best.model, "fit", source, options, describe(best), ("n_classes",)), out)
         note(f"Model written to '{out}'.")
     if assign is not None:
         write_rows(joined(weighed(source.frame), assigned(best.model, best.table)), assign)
         note(f"{len(best.table.inverse):,} rows written to '{assign}'.")
-
-
-def _with_provenance(best: Fit, source: Source, options: dict[str, Any]) -> Model:
-    """Say in the model where it comes from: enough to make it again, the same for the same call, and no paths."""
-    from .. import __version__
-    from ..report import describe
-
-    told = ("kind", "n", "n_classes", "log_likelihood", "n_parameters", "aic", "bic", "seed", "reason")
-    report = describe(best)
-    provenance = {"command": "latentree fit", "latentree": __version__, "data": source.name}
-    provenance |= {name: report[name] for name in told}
-    used = {name: value for name, value in options.items() if value not in (None, (), False)}
-    for name in ("seed", "threads"):  # told already, and without effect
-        used.pop(name, None)
-    return best.model.with_parameters(best.model.parameters, provenance=provenance | {"options": used})

@@ -19,6 +19,8 @@ __all__ = [
     "matching_options",
     "model_argument",
     "rows_out_option",
+    "score_option",
+    "searching_options",
     "shown_data_option",
     "trace_option",
 ]
@@ -29,6 +31,8 @@ Decorator = Callable[[Function], Function]
 READING = "How the file is read"
 LEARNING = "Which data are used"
 FITTING = "How they are fitted"
+SCORES = ("bic", "aic", "aic3", "bice", "sabic", "caic", "awe", "draper", "icl", "icl_bic", "cs", "cse")
+"""What models can be chosen by, of the scores that cost no more than a fit."""
 
 
 def _complete_data(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
@@ -78,6 +82,19 @@ def rows_out_option(what: str) -> Callable[[Function], Function]:
         section="Output",
         metavar="FILE",
         help=f"Write {what} to this file: CSV, TSV if it ends in .tsv, gzipped if in .gz. Default: standard output.",
+    )
+
+
+def score_option(section: str, what: str) -> Callable[[Function], Function]:
+    """Add ``--score``."""
+    return option(
+        "--score",
+        type=click.Choice(SCORES),
+        default="bic",
+        show_default=True,
+        metavar="NAME",
+        section=section,
+        help=f"{what}: {', '.join(SCORES[:-1])} or {SCORES[-1]}.",
     )
 
 
@@ -192,32 +209,37 @@ _FITTING: tuple[Any, ...] = (
         metavar="GAIN",
         help="A run ends when a step gains less log-likelihood than this.",
     ),
-    option(
-        "--seed",
-        type=click.IntRange(min=0),
-        default=0,
-        show_default=True,
-        section=FITTING,
-        metavar="N",
-        help="Where the random starts come from: the same seed gives the same models.",
-    ),
-    option(
+)
+
+_SEED = option(
+    "--seed",
+    type=click.IntRange(min=0),
+    default=0,
+    show_default=True,
+    section=FITTING,
+    metavar="N",
+    help="Where randomness comes from: the same seed gives the same models.",
+)
+_TIME_LIMIT = option(
+    "--time-limit",
+    type=click.FloatRange(min=0),
+    metavar="SECONDS",
+    section=FITTING,
+    help="Stop after this time in all, with the best so far.",
+)
+
+
+def _threads(default: int | None) -> Any:
+    return option(
         "--threads",
         type=click.IntRange(min=1),
-        default=1,
-        show_default=True,
+        default=default,
+        show_default=default is not None,
         section=FITTING,
         metavar="N",
-        help="Threads; they do not change the result.",
-    ),
-    option(
-        "--time-limit",
-        type=click.FloatRange(min=0),
-        metavar="SECONDS",
-        section=FITTING,
-        help="Stop after this time, for all models together, with the best so far.",
-    ),
-)
+        help="Threads; they do not change the result." + ("" if default else " Default: all cores."),
+    )
+
 
 _MATCHING: tuple[Any, ...] = (
     _WEIGHTS,
@@ -248,4 +270,9 @@ def matching_options(function: Function) -> Function:
 
 def fitting_options(function: Function) -> Function:
     """Add the options of how latent class models are fitted; see :func:`.fit.fitted`."""
-    return _all(_FITTING, function)
+    return _all((*_FITTING, _SEED, _threads(1), _TIME_LIMIT), function)
+
+
+def searching_options(function: Function) -> Function:
+    """Add the options that every search has; see :mod:`.learn`."""
+    return _all((_SEED, _threads(None), _TIME_LIMIT), function)

@@ -9,11 +9,16 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from ..runner import OnProgress, Progress
+    from ..search import Step
 
-__all__ = ["Meter", "meter"]
+__all__ = ["Meter", "SearchMeter", "meter", "search_meter"]
 
 SCREENING = 0.3
 """Share of the bar for the time until the last starts are chosen."""
+
+
+OTHERS = 14
+"""Columns for the time and the gaps."""
 
 
 class Meter:
@@ -54,20 +59,58 @@ class Meter:
         return heard
 
 
+class SearchMeter:
+    """Shows how far a search is: score, size of the tree, what was done last and what is being looked at."""
+
+    def __init__(self, bar: Any, score: str, n_variables: int) -> None:
+        self.bar, self.score, self.n_variables = bar, score.upper(), n_variables
+        self.task = None if bar is None else bar.add_task("", total=None, status="", now="starting")
+
+    def step(self, step: Step) -> None:
+        """Show the tree that a step reached."""
+        if self.bar is None:
+            return
+        from .output import printable
+
+        latents = len(step.states) - self.n_variables
+        tree = f"{latents} latent{'' if latents == 1 else 's'}, {step.dimension:,} parameters"
+        number, status = f"step {step.number}", f"{self.score} {step.score:,.2f}  {tree}  {step.kind}"
+        room = max(self.bar.console.width - len(number) - len(status) - OTHERS, 0)
+        self.bar.update(self.task, description=number, status=status, now=printable(step.operation)[:room])
+
+    def progress(self, event: Progress) -> None:
+        """Show what is being looked at."""
+        if self.bar is not None:
+            part = f"{event.done:,}" + ("" if event.total is None else f"/{event.total:,}")
+            self.bar.update(self.task, now=f"{event.stage} {part}")
+
+
 @contextmanager
-def meter(total: int | None) -> Iterator[Meter]:
-    """Show a bar on standard error while something runs, if that is a terminal. None: it is not known how long."""
+def _bar(*, known: bool) -> Iterator[Any]:
+    """A line on standard error while something runs, None if that is no terminal."""
     if not sys.stderr.isatty():
-        yield Meter()
+        yield None
         return
     from rich.console import Console
-    from rich.progress import BarColumn, Progress as Bar, TextColumn, TimeElapsedColumn
+    from rich.progress import BarColumn, Progress as Bar, SpinnerColumn, TextColumn, TimeElapsedColumn
 
-    columns = (
-        TextColumn("{task.description}"),
-        BarColumn(),
-        TextColumn("{task.fields[status]}"),
-        TimeElapsedColumn(),
-    )
-    with Bar(*columns, console=Console(file=sys.stderr), transient=True) as bar:
+    # Names of the data may stand there: no markup in them is obeyed.
+    texts = ("description", "fields[status]", *(() if known else ("fields[now]",)))
+    first, *others = (TextColumn(f"{{task.{text}}}", markup=False) for text in texts)
+    shape = BarColumn() if known else SpinnerColumn("line")
+    with Bar(first, shape, *others, TimeElapsedColumn(), console=Console(file=sys.stderr), transient=True) as bar:
+        yield bar
+
+
+@contextmanager
+def meter(total: int | None) -> Iterator[Meter]:
+    """Show a bar on standard error while fits run, if that is a terminal. None: it is not known how long."""
+    with _bar(known=True) as bar:
         yield Meter(bar, total)
+
+
+@contextmanager
+def search_meter(score: str, n_variables: int) -> Iterator[SearchMeter]:
+    """Show on standard error how a search goes, if that is a terminal."""
+    with _bar(known=False) as bar:
+        yield SearchMeter(bar, score, n_variables)

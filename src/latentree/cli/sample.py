@@ -210,7 +210,7 @@ def command(
     as_json: bool,
     **options: Any,
 ) -> int:
-    """Bayesian latent class analysis: how probable is each number of classes, and how sure is everything else.
+    """Bayesian latent class analysis: how many classes, how sure.
 
     DATA is a file, '-' for standard input, or a data set of latentree by name, read as in 'fit'. Weights must be
     counts.

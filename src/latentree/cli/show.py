@@ -43,7 +43,7 @@ def command(model: str, as_json: bool) -> None:
         return
     from .tables import pairs
 
-    known = {name: _told(value) for name, value in loaded.provenance.items() if not isinstance(value, Mapping)}
+    known = {name: _told(value) for name, value in loaded.provenance.items() if not isinstance(value, Mapping | list)}
     pairs({"model": _kind(loaded), **known})
     click.echo()
     if _is_star(loaded):

@@ -13,6 +13,7 @@ namespace {
 constexpr double kTiny = 1e-300;
 constexpr Index kBlock = 128;    // rows worked on together
 constexpr std::size_t kPlaces = 8;  // places looked at more closely
+constexpr std::size_t kNear = 256;  // no more places are looked at, the nearest first
 constexpr double kSmall = 0.01;  // a gain that is not worth another pass
 constexpr double kAhead = 20.0;  // a place is given up when so many more gains like its last would not do
 
@@ -42,7 +43,7 @@ class Mover {
     for (std::size_t i = 0; i < ahead.size(); ++i) {
       if (ahead[i] != b_.at) reached_.push_back(ahead[i]);
       for (Index l : outgoing[ahead[i]])
-        if (f_.links[l].to != from[i]) {
+        if (f_.links[l].to != from[i] && ahead.size() < kNear) {
           order_.push_back(l);
           from.push_back(ahead[i]);
           ahead.push_back(f_.links[l].to);

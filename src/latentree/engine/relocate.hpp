@@ -36,7 +36,7 @@ struct Forest {
 
 struct Moved {
   double stays = 0.0;          // log-likelihood of the branch where it hangs now, given all else
-  std::vector<double> goes;    // [latents]: the same where it would hang; nan: part of the branch, or not worth a look
+  std::vector<double> goes;    // [latents]: the same where it would hang; nan: part of the branch, far away, or not worth a look
   std::vector<double> tables;  // [latents][most states][states]: P(top | latent)
 };
 

@@ -111,16 +111,18 @@ def race(
     q: float = 2.0,
     finalists: int = 1,
     tol: float = TOLERANCE,
+    early_tol: float | None = None,
     max_iterations: int = ITERATIONS,
     on_progress: OnProgress | None = None,
 ) -> tuple[StopReason | None, int]:
     """Let the best ``1/q`` of some runs go on after 1, 3, 7, 15, ... steps, and the finalists to the end.
 
-    Returns why it stopped early, if it did, and the passes spent on runs that were given up.
+    ``early_tol`` is the tolerance before the finalists are chosen, ``tol`` unless given. Returns why it stopped early,
+    if it did, and the passes spent on runs that were given up.
     """
     n, spent, steps, stopped = len(climb), 0, 1, None
     while stopped is None and len(climb) > finalists and steps < max_iterations:
-        stopped = climb.advance(steps, tol, clock)
+        stopped = climb.advance(steps, tol if early_tol is None else early_tol, clock)
         if on_progress is not None:
             on_progress(Progress("starts", n - len(climb), n, float(climb.objectives.max()), clock.elapsed))
         if stopped is None:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from math import inf
 from numbers import Number
@@ -13,6 +14,7 @@ import narwhals as nw
 import numpy as np
 from joblib import effective_n_jobs
 from numpy.typing import NDArray
+from sklearn.base import BaseEstimator
 from sklearn.utils import check_array, check_random_state
 from sklearn.utils.validation import (
     validate_data,
@@ -52,26 +54,6 @@ SOFTENING = 1e-9
 """Share of the uniform distribution that tells rows apart which the model itself calls impossible."""
 
 
-def check_parameters(given: LatentClass, owner: str = "LatentClass") -> None:
-    """Say which parameter has a value it cannot have."""
-    number = "a number of at least 0"
-    rules = (
-        ("n_classes", _is_classes(given.n_classes), "a whole number of at least 1, or 'auto'"),
-        ("n_init", is_whole(given.n_init, 1), "a whole number of at least 1"),
-        ("prior", _is_prior(given.prior), "a number of at least 1, a mapping of them by name, or None"),
-        ("bins", _is_bins(given.bins), "a whole number of at least 2, a dict of columns, or None"),
-        ("unseen", isinstance(given.unseen, str) and given.unseen in ("error", "missing"), "'error' or 'missing'"),
-        ("tol", _is_number(given.tol, 0), number),
-        ("max_iter", is_whole(given.max_iter, 1), "a whole number of at least 1"),
-        ("n_jobs", _is_jobs(given.n_jobs), "a whole number other than 0, or None"),
-        ("time_limit", given.time_limit is None or _is_number(given.time_limit, 0), f"{number}, or None"),
-        ("verbose", isinstance(given.verbose, bool) or is_whole(given.verbose, 0), "a whole number of at least 0"),
-    )
-    for name, good, must in rules:
-        if not good:
-            raise bad_parameter(name, owner, must, getattr(given, name))
-
-
 def is_whole(value: Any, least: float) -> bool:
     """Whether it is a whole number of at least that."""
     return isinstance(value, int | np.integer) and not isinstance(value, bool) and bool(value >= least)
@@ -98,6 +80,34 @@ def _is_bins(bins: Any) -> bool:
     return bins is None or isinstance(bins, Mapping) or is_whole(bins, 2)
 
 
+_NUMBER = "a number of at least 0"
+_RULES: dict[str, tuple[Callable[[Any], bool], str]] = {
+    "n_classes": (_is_classes, "a whole number of at least 1, or 'auto'"),
+    "n_init": (lambda x: is_whole(x, 1), "a whole number of at least 1"),
+    "prior": (_is_prior, "a number of at least 1, a mapping of them by name, or None"),
+    "method": (lambda x: isinstance(x, str), "the name of a method"),
+    "start": (lambda x: x is None or isinstance(x, Model), "a Model or None"),
+    "options": (lambda x: x is None or isinstance(x, Mapping), "a dict of options of the method, or None"),
+    "checkpoint": (lambda x: x is None or isinstance(x, str | os.PathLike), "a path or None"),
+    "bins": (_is_bins, "a whole number of at least 2, a dict of columns, or None"),
+    "unseen": (lambda x: isinstance(x, str) and x in ("error", "missing"), "'error' or 'missing'"),
+    "tol": (lambda x: _is_number(x, 0), _NUMBER),
+    "max_iter": (lambda x: is_whole(x, 1), "a whole number of at least 1"),
+    "n_jobs": (_is_jobs, "a whole number other than 0, or None"),
+    "time_limit": (lambda x: x is None or _is_number(x, 0), f"{_NUMBER}, or None"),
+    "verbose": (lambda x: isinstance(x, bool) or is_whole(x, 0), "a whole number of at least 0"),
+}
+"""What a parameter must be, for all estimators that have it."""
+
+
+def check_parameters(given: BaseEstimator, owner: str | None = None) -> None:
+    """Say which parameter has a value it cannot have."""
+    values = given.get_params(deep=False)
+    for name, (good, must) in _RULES.items():
+        if name in values and not good(values[name]):
+            raise bad_parameter(name, owner or type(given).__name__, must, values[name])
+
+
 def fit_options(given: LatentClass) -> dict[str, Any]:
     """Collect what the core is told."""
     return {
@@ -122,7 +132,7 @@ def _report_progress(event: Progress) -> None:
     print(f"[latentree] {event}", file=sys.stderr)
 
 
-def generator(random_state: Any) -> tuple[np.random.Generator, int | None]:
+def generator(random_state: Any, owner: str = "LatentClass") -> tuple[np.random.Generator, int | None]:
     """Turn what scikit-learn takes for a source of randomness into a generator, and the seed if it is a number."""
     if random_state is None or isinstance(random_state, np.random.Generator):
         return np.random.default_rng(random_state), None
@@ -133,7 +143,7 @@ def generator(random_state: Any) -> tuple[np.random.Generator, int | None]:
         drawn = check_random_state(random_state).randint(0, 2**32, size=4, dtype=np.uint32)
         return np.random.default_rng(drawn.tolist()), None
     must = "a whole number of at least 0, a RandomState, a Generator or None"
-    raise bad_parameter("random_state", "LatentClass", must, random_state)
+    raise bad_parameter("random_state", owner, must, random_state)
 
 
 # ---- data ----------------------------------------------------------------------------------------------------------
@@ -170,7 +180,7 @@ def weights_of(sample_weight: Any, n_rows: int) -> FloatArray | None:
         sample_weight = np.full(n_rows, sample_weight)
     if isinstance(sample_weight, str | bytes):
         must = "one number for each row; for a column of the data, sample_weight=X['w'] and X.drop(columns=['w'])"
-        raise bad_parameter("sample_weight", "LatentClass.fit", must, sample_weight)
+        raise bad_parameter("sample_weight", "fit", must, sample_weight)
     array = check_array(sample_weight, ensure_2d=False, dtype=np.float64, ensure_all_finite=False)
     refuse_missing_weights(array)
     weights = checked_weights(array, n_rows)

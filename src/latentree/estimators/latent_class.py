@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import os
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
-from itertools import product
-from math import log
 from typing import Any, Self
 
 import numpy as np
 from joblib import effective_n_jobs
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator, DensityMixin, TransformerMixin
+from sklearn.base import TransformerMixin
 from sklearn.utils.validation import (
     _check_feature_names_in,
     check_is_fitted,
@@ -21,35 +18,20 @@ from sklearn.utils.validation import (
 
 from .. import score as score_functions
 from ..cardinality import learn_classes
-from ..errors import LatentreeWarning, bad_parameter
+from ..errors import LatentreeWarning
 from ..estimation import ITERATIONS, TOLERANCE, Fit, fit_classes
-from ..formats.frame import table_from
-from ..infer import find_node, log_likelihood_rows, posterior, query, sample
-from ..report import Page, Shown, class_label, describe, explore, findings, profiles, to_text
+from ..model import Model
+from ..report import class_label, describe, findings, profiles
 from ..runner import Budget
-from ..score import Assignment, BivariateResiduals, BootstrapLrt, FitStatistics, Score, StandardErrors
+from ..score import Assignment, BootstrapLrt, StandardErrors
 from ..score.uncertainty import Method as ErrorMethod
-from ..table import Table
-from .inputs import (
-    Bins,
-    FloatArray,
-    Form,
-    RandomState,
-    check_parameters,
-    columns_of,
-    fit_options,
-    generator,
-    is_whole,
-    learn_options,
-    softened,
-    validated,
-    weights_of,
-)
+from .base import ModelEstimator, RowDensity, posteriors
+from .inputs import Bins, FloatArray, RandomState, check_parameters, fit_options, generator, learn_options
 
 __all__ = ["LatentClass"]
 
 
-class LatentClass(TransformerMixin, DensityMixin, BaseEstimator):  # type: ignore[misc]
+class LatentClass(TransformerMixin, RowDensity, ModelEstimator):  # type: ignore[misc]
     """Latent class analysis: a mixture of classes within which categorical variables are independent.
 
     Parameters
@@ -201,13 +183,6 @@ class LatentClass(TransformerMixin, DensityMixin, BaseEstimator):  # type: ignor
         """Fit the model and return the class of each row."""
         return self.fit(X, y, sample_weight=sample_weight).predict(X)
 
-    def _training_table(self, X: Any, sample_weight: Any) -> Table:
-        data = validated(self, X, reset=True)
-        weights = weights_of(sample_weight, data.shape[0])
-        table = table_from(data, weights=weights, bins=self.bins)
-        self._form = Form.of(data)
-        return table
-
     def _keep(self, fit: Fit) -> None:
         self.fit_ = fit
         self.model_ = fit.model
@@ -241,88 +216,16 @@ class LatentClass(TransformerMixin, DensityMixin, BaseEstimator):  # type: ignor
             warning.
         """
         table = self._table(X)
-        p = posterior(self.model_, table, self._latent)[self._latent]
-        lost = np.isnan(p[:, 0])
-        if lost.any():
-            warnings.warn(
-                f"{int(lost.sum()):,} of {len(p):,} rows are impossible under the model; they get the classes that "
-                "contradict them least. Fit with a prior above 1 to make no row impossible.",
-                LatentreeWarning,
-                stacklevel=2,
-            )
-            p[lost] = posterior(softened(self.model_), table, self._latent)[self._latent][lost]
-        return p
-
-    def query(self, ask: str | Sequence[str] = "class", given: Mapping[str, Any] | None = None) -> dict[Any, float]:
-        """Return P(ask | given) by state.
-
-        Parameters
-        ----------
-        ask : str or sequence of str
-            A variable or several; ``"class"`` is the class.
-        given : mapping, optional
-            What is known, a state for each variable. A number will do for a variable that was cut into bins.
-
-        Returns
-        -------
-        dict of state to float
-            In the order of the states; classes are ``"class0"``, ``"class1"``, ... The keys are tuples of states if
-            ``ask`` is no single name. For arrays, see :func:`latentree.infer.query`.
-
-        Examples
-        --------
-        >>> import latentree as lt
-        >>> lca = LatentClass(2, random_state=0).fit(lt.datasets.load_frame("carcinoma"))
-        >>> {state: round(p, 3) for state, p in lca.query("A", {"B": 2}).items()}
-        {1: 0.233, 2: 0.767}
-        """
-        check_is_fitted(self)
-        p = query(self.model_, ask, given)
-        names = [ask] if isinstance(ask, str) else list(ask)
-        keys = list(product(*(self._states(name) for name in names)))
-        return dict(zip([k[0] for k in keys] if isinstance(ask, str) else keys, p.ravel().tolist(), strict=True))
-
-    def _states(self, name: str) -> Sequence[Any]:
-        node = find_node(self.model_, name)
-        return self.model_.states(node) if node else [class_label(i) for i in range(len(self.class_sizes_))]
+        advice = "Fit with a prior above 1 to make no row impossible."
+        return posteriors(self.model_, table, advice=advice)[self.model_.tree.names[0]]
 
     def transform(self, X: Any) -> FloatArray:
         """Return P(class | row); the same as :meth:`predict_proba`."""
         return self.predict_proba(X)
 
-    def score_samples(self, X: Any) -> FloatArray:
-        """Return the log-likelihood of each row, minus infinity where the model calls it impossible."""
-        table = self._table(X)
-        return log_likelihood_rows(self.model_, table)
-
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
         """Return the mean log-likelihood of a row, weighted if weights are given. Higher is better."""
-        total, n = self._total(X, sample_weight)
-        return total / n
-
-    def aic(self, X: Any, sample_weight: Any = None) -> float:
-        """Return Akaike's criterion for data, -2 log-likelihood + 2 parameters. Lower is better."""
-        return self._criterion(X, sample_weight, lambda n: 2.0)
-
-    def bic(self, X: Any, sample_weight: Any = None) -> float:
-        """Return the Bayesian information criterion for data, -2 log-likelihood + ln(n) parameters. Lower is better.
-
-        The ``bic`` of :mod:`latentree.score` and :func:`compare` is -1/2 times this, of which higher is better.
-        """
-        return self._criterion(X, sample_weight, log)
-
-    def _criterion(self, X: Any, sample_weight: Any, penalty: Callable[[float], float]) -> float:
-        total, n = self._total(X, sample_weight)
-        return -2.0 * total + self.fit_.n_parameters * penalty(n)
-
-    def _total(self, X: Any, sample_weight: Any) -> tuple[float, float]:
-        """Return the log-likelihood of data and their size."""
-        rows = self.score_samples(X)
-        weights = weights_of(sample_weight, len(rows))
-        if weights is None:
-            return float(rows.sum()), float(len(rows))
-        counted = weights > 0  # an impossible row of weight zero does not count
-        return float(weights[counted] @ rows[counted]), float(weights.sum())
+        return self._mean_log_likelihood(X, sample_weight)
 
     def sample(self, n_samples: int = 1, *, random_state: RandomState = None, return_classes: bool = False) -> Any:
         """Draw rows from the model.
@@ -349,58 +252,16 @@ class LatentClass(TransformerMixin, DensityMixin, BaseEstimator):  # type: ignor
         >>> lca.sample(2).tolist()
         [['no', 2, 2], ['yes', 1, 1]]
         """
-        check_is_fitted(self)
-        if not is_whole(n_samples, 1):
-            raise bad_parameter("n_samples", "sample", "a whole number of at least 1", n_samples)
-        rng, _ = generator(self.random_state if random_state is None else random_state)
-        codes = sample(self.model_, int(n_samples), rng, latent=True)
-        rows = self._form.rows(codes[:, :-1], self.model_.variables)
-        return (rows, codes[:, -1].astype(np.int64)) if return_classes else rows
+        codes, classes = self._sampled(n_samples, random_state)
+        rows = self._form.rows(codes, self.model_.variables)
+        return (rows, classes[:, 0]) if return_classes else rows
 
     # ---- telling ---------------------------------------------------------------------------------------------
-
-    def summary(
-        self,
-        *,
-        statistics: bool = False,
-        width: int = 80,
-        max_variables: int | None = 30,
-        max_states: int | None = 12,
-    ) -> str:
-        """Return sizes, profiles, fit statistics, warnings and notes as text.
-
-        Parameters
-        ----------
-        statistics : bool, default False
-            Also absolute fit, bivariate residuals, average posteriors and all quick scores.
-        width : int, default 80
-            Columns of text.
-        max_variables, max_states : int or None
-            Of more variables, those that tell most about the class are shown; of more states, the most frequent. None
-            shows all.
-        """
-        told = self.report(statistics=statistics)
-        return Shown(to_text(told, width=width, max_variables=max_variables, max_states=max_states))
 
     def report(self, *, statistics: bool = False) -> dict[str, Any]:
         """Return all that :meth:`summary` shows as plain values; see :func:`latentree.report.describe`."""
         check_is_fitted(self)
         return describe(self.fit_, statistics=statistics)
-
-    def scores(self, names: str | Sequence[str] | None = None) -> dict[str, Score]:
-        """Score the fit by everything, or by what is named, higher being better; see :func:`latentree.score.scores`."""
-        check_is_fitted(self)
-        return score_functions.scores(self.fit_, names)
-
-    def fit_statistics(self) -> FitStatistics:
-        """Return G2, X2, degrees of freedom and p-values; see :func:`latentree.score.fit_statistics`."""
-        check_is_fitted(self)
-        return score_functions.fit_statistics(self.fit_)
-
-    def bivariate_residuals(self) -> BivariateResiduals:
-        """Return what the classes leave unexplained, pair by pair; see :func:`latentree.score.bivariate_residuals`."""
-        check_is_fitted(self)
-        return score_functions.bivariate_residuals(self.fit_)
 
     def average_posteriors(self) -> Assignment:
         """Return how surely rows belong to their classes; see :func:`latentree.score.average_posteriors`."""
@@ -421,52 +282,12 @@ class LatentClass(TransformerMixin, DensityMixin, BaseEstimator):  # type: ignor
         k, (rng, _) = len(self.class_sizes_), generator(self.random_state)
         return score_functions.bootstrap_lrt(self.fit_.table, k, rng=rng, n_replicates=n_replicates, **options)
 
-    def explore(self, path: str | os.PathLike[str] | None = None, **options: Any) -> Page:
-        """Make the explorer page of the model and its data, which notebooks show; see :func:`latentree.report.explore`.
-
-        Parameters
-        ----------
-        path : str or path, optional
-            Where to write it. The page returned also has ``save`` and ``open``.
-        **options
-            Those of :func:`latentree.report.explore`.
-        """
-        check_is_fitted(self)
-        return explore(self.fit_, path=path, **options)
-
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the model to a file that :func:`latentree.load` reads; see :func:`latentree.formats.models.save`."""
-        from ..formats.models import save
-
-        check_is_fitted(self)
+    def _kept(self) -> Model:
         told = {name: self.report()[name] for name in ("kind", "n", "log_likelihood", "n_parameters", "seed", "reason")}
-        save(replace(self.model_, provenance={**self.model_.provenance, **told}), path)
+        return replace(self.model_, provenance={**self.model_.provenance, **told})
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.object_]:
         """Return the names of the columns that :meth:`transform` makes: ``class0``, ``class1``, ..."""
         check_is_fitted(self)
         _check_feature_names_in(self, input_features)
         return np.array([class_label(i) for i in range(len(self.class_sizes_))], dtype=object)
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.categorical = True
-        tags.input_tags.string = True
-        tags.input_tags.allow_nan = True
-        return tags
-
-    # ---- reading new data ------------------------------------------------------------------------------------
-
-    @property
-    def _latent(self) -> str:
-        return self.model_.tree.names[0]
-
-    def _table(self, X: Any) -> Table:
-        check_is_fitted(self)
-        columns = columns_of(validated(self, X, reset=False))
-        # By position: scikit-learn has compared the names, and lets arrays and frames stand for each other.
-        named = dict(zip((v.name for v in self.model_.variables), columns, strict=True))
-        return table_from(named, variables=self.model_.variables, unseen=self.unseen)
-
-
-# ---- several numbers of classes ------------------------------------------------------------------------------------

@@ -7,6 +7,8 @@ from .document import write_report
 from .explorer import explore
 from .html import Page
 from .latent_class import class_label, describe_classes, profiles, state_labels
+from .learned import describe_run, learned, run_findings
+from .names import latent_names, named, presented
 from .sampled import describe_draws
 from .statistics import statistics
 from .text import Shown, render, to_text
@@ -24,11 +26,17 @@ __all__ = [
     "describe",
     "describe_classes",
     "describe_draws",
+    "describe_run",
     "describe_tree",
     "explore",
     "findings",
+    "latent_names",
+    "learned",
+    "named",
+    "presented",
     "profiles",
     "render",
+    "run_findings",
     "state_labels",
     "statistics",
     "to_text",

@@ -12,12 +12,16 @@ from rich.text import Text
 from .layout import arrange
 from .svg import Drawing
 from .text import (
+    GAP,
     MOST_STATES,
     MOST_VARIABLES,
+    RULED,
     _count,
     _decimals,
     _grid,
+    _listed,
     _number,
+    _percent,
     _plain,
     _profiles,
     _shortened,
@@ -31,6 +35,9 @@ Report = Mapping[str, Any]
 MOST_LATENTS = 40
 """How many latent variables are listed unless all are asked for."""
 
+MOST_PROFILES = 12
+"""Of how many the most frequent answers are shown, likewise."""
+
 MOST_STEPS = 20
 """How many steps of a search, likewise."""
 
@@ -39,6 +46,23 @@ def tree_parts(report: Report, width: int, *, everything: bool = False) -> Itera
     """The parts of the report, from top to bottom."""
     yield Text(_title(report), style="bold")
     yield _facts(report)
+    if "search" in report:
+        yield Text(_search(report["search"]))
+    if report.get("warnings"):
+        yield _listed("Warnings", report["warnings"], "bold yellow")
+    yield from _structure(report, width, everything)
+    if report.get("notes"):
+        yield _listed("Notes", report["notes"], "bold")
+
+
+def _search(told: Report) -> str:
+    seed = "" if told["seed"] is None else f", seed {told['seed']}"
+    ended = "Found" if told["complete"] else "Best found"
+    found = f"{ended} by the method '{told['method']}' in {told['seconds']:.2f} s"
+    return f"{found}, {_count(told['steps'], 'step')}{seed}; {told['score'].upper()} {_decimals(told['value'], 3)}."
+
+
+def _structure(report: Report, width: int, everything: bool) -> Iterator[RenderableType]:
     if report["star"]:
         yield from _star(report, width, everything)
         return
@@ -47,6 +71,9 @@ def tree_parts(report: Report, width: int, *, everything: bool = False) -> Itera
     if report["latents"]:
         yield Text("Sizes of their states, and the variables that tell most about them", style="bold")
         yield _latents(report, width, everything)
+        yield Text("What their states answer most often", style="bold")
+        for z in report["latents"] if everything else report["latents"][:MOST_PROFILES]:
+            yield _typical(report, z, width)
     if report["trace"]:
         yield Text("How the tree grew", style="bold")
         yield _steps(report["trace"], everything)
@@ -144,6 +171,27 @@ def _latents(report: Report, width: int, everything: bool) -> RenderableType:
         sure = [_decimals(z["relative_entropy"], 3)] if with_data else []
         grid.add_row(_shortened([z["name"]], 20)[0], sizes, *sure, _shortened([told], max(width - 52, 20))[0])
     return grid
+
+
+def _typical(report: Report, z: Report, width: int) -> RenderableType:
+    """The states of a latent variable by the most frequent answers to the questions that tell most about it."""
+    room = (width - 22 - 9) // 3 - 2
+    leaves = z["leaves"][:3]
+    names = _shortened([report["nodes"][u["node"]]["name"] for u in leaves], room)
+    grid = Grid(box=RULED, padding=(0, GAP - 1, 0, 0), show_edge=False, pad_edge=False, header_style="bold")
+    grid.add_column(_shortened([z["name"]], 22)[0], no_wrap=True)
+    grid.add_column("size", justify="right", no_wrap=True)
+    for name in names:
+        grid.add_column(name, no_wrap=True)
+    for state, size in enumerate(z["sizes"]):
+        cells = [_answer(report["nodes"][u["node"]]["labels"], u["profile"][state], room) for u in leaves]
+        grid.add_row(str(state), _percent(size), *cells)
+    return grid
+
+
+def _answer(labels: Sequence[str], p: Sequence[float], room: int) -> Text:
+    best = max(range(len(p)), key=p.__getitem__)
+    return Text.assemble(_shortened([labels[best]], room - 5)[0], f" {100 * p[best]:.0f} %")
 
 
 def _steps(steps: Sequence[Report], everything: bool) -> RenderableType:

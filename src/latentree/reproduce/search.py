@@ -46,9 +46,10 @@ def main(arguments: Sequence[str]) -> None:
     shown = " ".join(
         ["latentree reproduce search", *("DIR" if a in (given.data, given.keep) else a for a in arguments)]
     )
+    kept = " (searches that were kept from earlier runs not counted)" if given.keep else ""
     head = f"""# Learning the tree
 
-Made by `{shown}` in {time.perf_counter() - began:.0f} s,
+Made by `{shown}` in {time.perf_counter() - began:.0f} s{kept},
 on a machine that did other things besides. BIC is LL - d/2 ln N, higher being better.
 """
     deliver(head + text, given.out)

@@ -25,7 +25,7 @@ from .search_runs import Keeper
 __all__ = ["generated", "page", "scores_page", "scores_study", "study"]
 
 SIZES = (6, 9, 12, 15, 18)
-LIMITS: Mapping[str, int] = {"DHC": 6, "SHC": 12}
+LIMITS: Mapping[str, int] = {"DHC": 9, "SHC": 12}
 """Most variables for the methods that do not go on: Z has SHC up to 12, and DHC on one model of 7."""
 
 CLIMBERS: Mapping[str, tuple[str, Mapping[str, Any]]] = {

@@ -310,7 +310,7 @@ def _deadlocks(cases: Sequence[Case], seed: int, keeper: Keeper) -> str:
         for name, k, less, run in found
     ]
     text += (
-        f"EAST0's lowest run on {case.data} ended with {case.fat} latents of more than three states. Each in turn "
+        f"EAST0's lowest run on {case.data} ended with {case.fat} latent(s) of more than three states. Each in turn "
         "loses a state, by hand, and EAST0 goes on from there.\n\n"
     )
     head = ["latent", "states", "BIC of EAST0", "with one state less", "after going on", "escaped"]

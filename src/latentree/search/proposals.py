@@ -6,10 +6,11 @@ relocations come all at once (:mod:`latentree.search.relocate`). What is left is
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ..model import FloatArray
 from .beliefs import Beliefs
@@ -28,6 +29,10 @@ OPTIMISM = 1.3
 """How much more than the completed data say a new node may gain."""
 PER_NODE = 2
 """New nodes that one neighbour of a latent is tried in."""
+WIDE = 60
+"""A latent of so many neighbours is a hub: what would change all its tables waits until it has been divided."""
+BLOCK = 256
+"""Neighbours whose dependence is computed together."""
 LEAST = 0.1
 """A gain below is none."""
 
@@ -86,9 +91,11 @@ def propose(
             gain = worth(found)
             if gain > least and ((z, a) not in best or gain > best[z, a].gain):
                 best[z, a] = Proposal(gain, found)
+    new = list(_introductions(beliefs, search, base, around, least))
+    hubs = {m.nodes[0] for m in new if len(graph.near[m.nodes[0]]) > WIDE}  # to be divided before they get more states
     tried = [
-        *_introductions(beliefs, search, base, around, least),
-        *(m for m in moves(graph, ("SI", "SD")) if around is None or m.nodes[0] in around),
+        *new,
+        *(m for m in moves(graph, ("SI", "SD")) if (around is None or m.nodes[0] in around) and m.nodes[0] not in hubs),
         *_unions(graph, around),
     ]
 
@@ -152,25 +159,39 @@ def _introductions(
 
 
 def conditional_dependence(beliefs: Beliefs, a: int) -> FloatArray:
-    """N times the information that each two neighbours of a share given a, in the completed data (Z 3)."""
-    graph = beliefs.network.graph
-    near = graph.near[a]
-    starts = np.cumsum([0, *(graph.states[b] for b in near)])[:-1]
+    """N times the information that each two neighbours of a share given a, in the completed data (Z 3).
+
+    Block by block, so that ten thousand neighbours need no table of all their states.
+    """
+    near = beliefs.network.graph.near[a]
     q = beliefs.posterior(a) * beliefs.weights[:, None]
     out = np.zeros((len(near), len(near)))
-    for s in range(graph.states[a]):
-        columns = np.hstack([beliefs.within(b, a, s) for b in near])
-        weighed = columns * q[:, s : s + 1]
-        both, alone = weighed.T @ columns, weighed.sum(axis=0)
-        expected = np.outer(alone, alone) / max(float(q[:, s].sum()), 1e-300)
-        terms = both * np.log(np.maximum(both, 1e-300) / np.maximum(expected, 1e-300))
-        out += np.add.reduceat(np.add.reduceat(terms, starts, axis=0), starts, axis=1)
+    blocks = [slice(i, min(i + BLOCK, len(near))) for i in range(0, len(near), BLOCK)]
+    for s in range(q.shape[1]):
+        own = q[:, s : s + 1]
+        for i, rows in enumerate(blocks):
+            first, starts = _completed(beliefs, a, s, near[rows])
+            weighed = first * own
+            for columns in blocks[i:]:
+                second, others = (first, starts) if columns is rows else _completed(beliefs, a, s, near[columns])
+                both = weighed.T @ second
+                expected = np.outer(weighed.sum(axis=0), own.T @ second) / max(float(own.sum()), 1e-300)
+                terms = both * np.log(np.maximum(both, 1e-300) / np.maximum(expected, 1e-300))
+                out[rows, columns] += np.add.reduceat(np.add.reduceat(terms, starts, axis=0), others, axis=1)
     return out
+
+
+def _completed(beliefs: Beliefs, a: int, s: int, near: Sequence[int]) -> tuple[FloatArray, NDArray[np.intp]]:
+    """P(state | row, a = s) of some neighbours side by side, and where each begins."""
+    parts = [beliefs.within(b, a, s) for b in near]
+    return np.hstack(parts), np.cumsum([0, *(p.shape[1] for p in parts)])[:-1]
 
 
 def _unions(graph: Graph, around: Collection[int] | None) -> Iterator[Move]:
     for a, b in graph.edges:
-        if graph.is_latent(a) and (around is None or a in around or b in around):
+        if not graph.is_latent(a) or len(graph.near[a]) + len(graph.near[b]) > WIDE:
+            continue
+        if around is None or a in around or b in around:
             large, small = graph.states[a], graph.states[b]
             most = max(large, small)
             for k in (most - 1, most, most + 1):

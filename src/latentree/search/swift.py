@@ -6,7 +6,8 @@ unions of two latents. It carries out together all that do not touch each other,
 third of the bundle if that did not pay. More states are held back where a new node gains more for each parameter.
 
 When nothing gains any more, it looks ahead: moves that lose a little are carried out one by one, and the search goes on
-for a few steps around them; what ends higher is kept.
+for a few steps around them; what ends higher is kept. At last the tree is shaken: a few such moves, chosen at random,
+are carried out together, and it climbs again from there.
 """
 
 from __future__ import annotations
@@ -33,10 +34,24 @@ from .trace import Step
 
 __all__ = ["OPTIONS", "begin", "step"]
 
-OPTIONS: Mapping[str, Any] = {"loss": 40.0, "ahead": 6, "trials": 60, "starts": 3, "tol": 0.05, "iterations": 60}
+OPTIONS: Mapping[str, Any] = {
+    "loss": 40.0,
+    "ahead": 6,
+    "trials": 60,
+    "shakes": 4,
+    "starts": 3,
+    "tol": 0.05,
+    "iterations": 60,
+}
 """``loss``: how much a move may lose to be tried when nothing gains; ``ahead``: steps that follow it; ``trials``: how
-many such moves are tried before the search ends (0: none). ``starts``: how often it climbs before it looks ahead.
-``tol``, ``iterations``: when EM stops within the search."""
+many such moves are tried before the tree is shaken (0: no looks ahead and no shakes); ``shakes``: how often in a row
+that may fail; ``starts``: how often it climbs before it looks ahead. ``tol``, ``iterations``: when EM stops within the
+search."""
+
+WIDEST = 1_000
+"""Variables beyond which a forecast is given."""
+_SPEED = 2e10  # multiply-adds a second, of the table of all pairs
+_PER_PLACE = 1e-8  # seconds for one row and one place of a relocation
 
 _GAIN = 0.01
 """Least gain of a step."""
@@ -44,6 +59,8 @@ _ESCAPE = 0.5
 """Least gain of a look ahead."""
 _FLOOR = 1e-5
 """Probabilities of zero could not be left again by EM: they start from here."""
+_FEW = 5
+"""Moves of a shake."""
 _BUNDLE = 4
 """Looks ahead that are taken side by side, whatever the threads."""
 
@@ -63,7 +80,7 @@ def begin(search: Search) -> State:
         point = _star(search, 0)
     else:
         point = _fitted(search, regularised(Network.from_model(search.start)), search.n_jobs)
-    return State(point.fit, point.score, "climb", memory={"tried": [], "climbed": 0, "lower": None})
+    return State(point.fit, point.score, "climb", memory={"tried": [], "climbed": 0, "shaken": -1, "lower": None})
 
 
 def _star(search: Search, climb: int) -> _Point:
@@ -81,7 +98,8 @@ def step(search: Search, state: State) -> tuple[State, Step | None]:
         if done:
             return _moved(state, here, point, done, len(found))
         return _climbed(search, state)
-    return _escaped(search, state, _standing(search, state))
+    here = _standing(search, state)
+    return _escaped(search, state, here) if state.phase == "escape" else _shaken(search, state, here)
 
 
 def _standing(search: Search, state: State) -> _Point:
@@ -118,7 +136,11 @@ def _reached(state: State, point: _Point) -> State:
 
 
 def _climbed(search: Search, state: State) -> tuple[State, Step | None]:
-    """Nothing gains any more: climb from another start, or look ahead."""
+    """Nothing gains any more: climb from another start, look ahead, or shake again."""
+    shaken = state.memory["shaken"]
+    if shaken >= 0:
+        higher = state.memory["lower"] is None
+        return state.to("escape" if higher else "shake", shaken=0 if higher else shaken + 1, lower=None), None
     climbed = state.memory["climbed"] + 1
     if climbed < search.options["starts"] and search.start is None:
         point = _star(search, climbed)
@@ -131,8 +153,22 @@ def _climbed(search: Search, state: State) -> tuple[State, Step | None]:
             log_likelihood=point.fit.log_likelihood,
         )
         return _reached(state.to("climb", climbed=climbed), point), made
-    state = state.to("escape", climbed=search.options["starts"], lower=None)
+    state = state.to("escape", climbed=search.options["starts"], shaken=0, lower=None)
     return replace(state, done=not search.options["trials"]), None
+
+
+def forecast(search: Search) -> str | None:
+    """How long a step over very many variables may take, and what it needs."""
+    n, rows = search.table.n_variables, search.table.n_patterns
+    if n <= WIDEST:
+        return None
+    columns = float(sum(search.table.cardinalities))
+    minutes = (2 * rows * columns**2 / _SPEED + rows * n * 0.4 * 256 * _PER_PLACE) / 60
+    gigabytes = (8.0 * n**2 * 3 + 8.0 * rows * columns * 3) / 2**30
+    return (
+        f"{n:,} variables: the first steps take some {max(1, round(minutes)):,} minutes each and about "
+        f"{gigabytes:.1f} GB of memory. Set a time limit; the best tree so far is kept."
+    )
 
 
 # ---- climbing -----------------------------------------------------------------------------------------------------
@@ -192,7 +228,21 @@ def _escaped(search: Search, state: State, here: _Point) -> tuple[State, Step | 
         best = max(range(len(ends)), key=lambda i: ends[i].score)
         if ends[best].score > here.score + _ESCAPE:
             return _moved(state, here, ends[best], [bundle[best][0]], first + len(bundle), tried=tried)
-    return state.to("escape", done=True, tried=tried), None
+    return state.to("shake", tried=tried), None
+
+
+def _shaken(search: Search, state: State, here: _Point) -> tuple[State, Step | None]:
+    """Carry out a few moves that lose, chosen at random, and climb from there."""
+    if state.memory["shaken"] >= search.options["shakes"]:
+        return state.to("shake", done=True), None
+    loss = search.options["loss"]
+    found = propose(search, here.network, Beliefs(here.network, search.table), least=-loss, threads=search.n_jobs)
+    if not found:
+        return state.to("shake", done=True), None
+    order = search.rng.permutation(len(found))
+    few = together([found[i] for i in order], here.network.graph, _FEW)
+    network, done = carried_out(few, here.network)
+    return _moved(state, here, _fitted(search, network, search.n_jobs), done, len(found))
 
 
 def _ahead(search: Search, here: _Point, first: Proposal, rng: np.random.Generator) -> _Point:

@@ -1,0 +1,213 @@
+"""latentree learn and trace: messy files, files written, JSON, Ctrl-C, resuming, killing."""
+
+from __future__ import annotations
+
+import os
+import signal
+
+import numpy as np
+import pytest
+from messy import MARKUP, USE, read_csv, strict, survey_rows, write_csv
+from running import on_terminal, program
+
+import latentree as lt
+from latentree import score
+from latentree.cli.learn import METHODS
+from latentree.search import DEFAULT, METHODS as KNOWN, Step
+
+QUICK = ("--set", "trials=0", "--threads", "1")
+TWO_LATENTS = ("hiv_test", "--threads", "1")
+pseudo_terminal = pytest.mark.skipif(os.name == "nt", reason="needs a pseudo-terminal")
+
+
+def test_the_methods_are_those_of_the_library():
+    assert tuple(KNOWN) == METHODS and METHODS[0] == DEFAULT
+
+
+# ---- data as people have them ------------------------------------------------------------------------------------
+
+
+def test_a_messy_file(run, survey, tmp_path):
+    assert "--drop id" in run("learn", survey, code=1).stderr
+    assert "--bins age=3" in run("learn", survey, "--drop", "id,name", code=1).stderr
+    done = run("learn", survey, *USE, *QUICK, "--out", "m.json", "--assign", "rows.csv")
+    assert MARKUP in done.stdout and "BIC" in done.stdout
+    before, after = read_csv(survey), read_csv(tmp_path / "rows.csv")
+    assert [{k: row[k] for k in before[0]} for row in after] == before
+    model = lt.load(tmp_path / "m.json")
+    assert {v.name for v in model.variables} == {"smokes", "drinks", "view", "grade", "age"}
+    assert all(row[name] == "" for row in after if row["n"] == "0" for name in after[0] if name not in before[0])
+
+
+def test_too_few_columns_constants_and_noise(run, tmp_path):
+    rows = [{"a": i % 2, "b": i // 2 % 2, "c": "same"} for i in range(40)]
+    file = write_csv(tmp_path / "few.csv", rows)
+    assert "at least three variables" in run("learn", file, "--drop", "c", code=1).stderr
+    done = run("learn", file, *QUICK, "--json")
+    report = strict(done.stdout)
+    assert not report["structure"] and "only 2 of 3 variables vary" in report["message"]
+    noise = np.random.default_rng(0).integers(2, size=(80, 4))
+    file = write_csv(tmp_path / "noise.csv", [dict(zip("abcd", row, strict=True)) for row in noise])
+    done = run("learn", file, *QUICK)
+    assert "No structure found" in done.stderr and "independent" in done.stderr
+
+
+def test_a_weight_means_repeating_the_row(run, tmp_path):
+    rows = survey_rows()
+    weighted = write_csv(tmp_path / "w.csv", rows)
+    repeated = write_csv(tmp_path / "r.csv", [row for row in rows for _ in range(int(str(row["n"])))])
+    use = ("--columns", "smokes,drinks,grade,view", *QUICK, "--json")
+    a = strict(run("learn", weighted, *use, "--weights", "n").stdout)
+    b = strict(run("learn", repeated, *use).stdout)
+    assert a["n"] == b["n"] and a["bic"] == pytest.approx(b["bic"], abs=1e-6)
+
+
+# ---- what comes out ----------------------------------------------------------------------------------------------
+
+
+def test_a_tree_in_the_terminal(run):
+    done = run("learn", *TWO_LATENTS)
+    for word in ("Latent tree model: 4 variables, 2 latent variables", "V1+V4 (2)", "V3+V2 (2)", "-656.622", "swift"):
+        assert word in done.stdout
+    assert "using the data set" in done.stderr
+
+
+def test_json_is_one_object_with_the_promised_keys(run):
+    done = run("learn", *TWO_LATENTS, "--json", "--seed", "1")
+    report = strict(done.stdout)
+    assert report["command"] == "learn" and report["method"] == "swift" and report["score"] == "bic"
+    assert report["value"] == pytest.approx(report["bic"])
+    assert report["aic"] == pytest.approx(report["log_likelihood"] - report["n_parameters"])
+    assert report["n"] == 428 and report["n_rows"] == 16 and report["seed"] == 1 and report["seconds"] > 0
+    assert report["structure"] and not report["interrupted"] and report["reason"] == "exhausted"
+    assert report["n_latents"] == 2 and len(report["latents"]) == 2
+    assert report["trace"][0]["score"] < report["trace"][-1]["score"]
+
+
+def test_the_model_file(run, tmp_path):
+    for name, threads in (("a.json", "1"), ("b.json", "2")):
+        run("learn", "hiv_test", "--out", name, "--threads", threads)
+    assert (tmp_path / "a.json").read_bytes() == (tmp_path / "b.json").read_bytes()
+    model = lt.load(tmp_path / "a.json")
+    told = model.provenance
+    assert told["command"] == "latentree learn" and told["data"] == "hiv_test" and told["seed"] == 0
+    assert told["value"] == told["bic"] == pytest.approx(-656.62, abs=0.01)
+    fit = lt.estimate(model, lt.datasets.load("hiv_test"), max_iterations=1)
+    assert score.bic(fit) == pytest.approx(told["bic"], abs=1e-3)
+    assert str(tmp_path) not in (tmp_path / "a.json").read_text()
+    own = lt.LatentTree(random_state=0).fit(*_weighted("hiv_test", "freq"))
+    assert own.log_likelihood_ == pytest.approx(told["log_likelihood"], abs=1e-6)
+
+
+def _weighted(name, weights):
+    data = lt.datasets.load_frame(name)
+    counts = data.pop(weights)
+    return data, None, counts
+
+
+def test_other_commands_take_the_model(run, tmp_path):
+    run("learn", *TWO_LATENTS, "--out", "m.json", "--report", "r.html", "--trace", "t.json")
+    assert "*V1+V4 (2)" in run("show", "m.json").stdout
+    assert "trace" not in run("show", "m.json").stdout
+    answer = strict(run("query", "m.json", "--ask", "V1+V4", "--given", "V1=1", "--json").stdout)
+    assert sum(answer["probabilities"]) == pytest.approx(1)
+    assert strict(run("score", "m.json", "hiv_test", "--json").stdout)["bic"] == pytest.approx(-656.62, abs=0.01)
+    rows = run("assign", "m.json", "hiv_test").stdout.splitlines()
+    assert rows[0].endswith("V1+V4,p_V1+V4_0,p_V1+V4_1,V3+V2,p_V3+V2_0,p_V3+V2_1")
+    assert "V1+V4" in (tmp_path / "r.html").read_text()
+    assert "hiv_test" in (tmp_path / "r.html").read_text()
+
+
+def test_the_trace(run, tmp_path):
+    run("learn", *TWO_LATENTS, "--out", "m.json", "--trace", "t.json", "--resume", "c.json")
+    steps = strict((tmp_path / "t.json").read_text())["trace"]
+    assert [Step.from_plain(step).number for step in steps] == list(range(len(steps)))
+    for file in ("m.json", "t.json"):
+        found = strict(run("trace", file, "--json").stdout)
+        assert found["n_steps"] == len(steps) and found["trace"][-1]["score"] == steps[-1]["score"]
+        assert (found["trace"][0]["seconds"] is None) == (file == "m.json")
+    assert "seconds" in run("trace", "t.json").stdout and "seconds" not in run("trace", "m.json").stdout
+    shown = run("trace", "c.json").stdout  # as it stands in the checkpoint
+    assert "the model to start from" in shown and "NI: a new latent" in shown
+    run("fit", "carcinoma", "--classes", "2", "--out", "lca.json")
+    assert "holds no list of steps" in run("trace", "lca.json", code=1).stderr
+    (tmp_path / "bad.json").write_text('{"trace": [{"score": 1}]}')
+    assert "cannot be read" in run("trace", "bad.json", code=1).stderr
+
+
+def test_a_start_is_improved(run):
+    first = strict(run("learn", *TWO_LATENTS, "--out", "a.json", "--json").stdout)
+    report = strict(run("learn", *TWO_LATENTS, "--start", "a.json", "--seed", "3", "--json").stdout)
+    assert report["bic"] >= first["bic"] - 1e-6
+    assert report["trace"][0]["score"] == pytest.approx(first["bic"], abs=0.1)
+    assert "must have the variables" in run("learn", "carcinoma", "--start", "a.json", code=1).stderr
+
+
+def test_options_of_the_method(run):
+    assert "no option 'speed'" in run("learn", "hiv_test", "--set", "speed=1", code=1).stderr
+    quick = strict(run("learn", "voting", *QUICK, "--json").stdout)
+    east = strict(run("learn", "hiv_test", "--method", "east", "--score", "bice", "--json").stdout)
+    assert quick["search"]["method"] == "swift" and not any("looks ahead" in t["operation"] for t in quick["trace"])
+    assert east["method"] == "east" and east["score"] == "bice"
+
+
+def test_files_are_checked_before_the_work(run, survey):
+    for option in ("--out", "--assign", "--report", "--trace", "--resume"):
+        assert "no folder" in run("learn", survey, *USE, option, "none/x", code=1).stderr
+        assert "is the file that is read" in run("learn", survey, *USE, option, survey, code=1).stderr
+    assert "same file" in run("learn", survey, *USE, "--out", "x", "--trace", "x", code=1).stderr
+
+
+# ---- limits, Ctrl-C and worse ------------------------------------------------------------------------------------
+
+
+def test_a_time_limit_gives_the_best_so_far(run):
+    done = run("learn", "spambase", "--time-limit", "0.3", "--json")
+    report = strict(done.stdout)
+    assert report["reason"] == "time" and not report["interrupted"]
+    assert any("did not come to its end" in text for text in report["warnings"])
+
+
+def test_a_resumed_search_ends_as_one_that_was_not_stopped(run, tmp_path):
+    whole = strict(run("learn", "voting", *QUICK, "--json").stdout)
+    run("learn", "voting", *QUICK, "--resume", "c.json", "--time-limit", "0")
+    done = run("learn", "voting", *QUICK, "--resume", "c.json", "--json")
+    assert "Going on from 'c.json'" in done.stderr
+    again = strict(done.stdout)
+    assert again["nodes"] == whole["nodes"] and again["bic"] == whole["bic"]
+    assert "other data" in run("learn", "hiv_test", *QUICK, "--resume", "c.json", code=1).stderr
+    assert "other settings" in run("learn", "voting", "--method", "dhc", "--resume", "c.json", code=1).stderr
+    (tmp_path / "c.json").write_text("{}")
+    assert "not a checkpoint" in run("learn", "voting", *QUICK, "--resume", "c.json", code=1).stderr
+
+
+@pseudo_terminal
+def test_ctrl_c_gives_the_best_so_far(tmp_path):
+    out = tmp_path / "m.json"
+    much = ("learn", "spambase", "--threads", "1", "--set", "trials=1000")
+    code, printed, told = on_terminal(*much, "--out", out, interrupt_at=b"step 1")
+    assert code == 130, told
+    assert "Traceback" not in told and "best so far" in told
+    assert "Best found by the method 'swift'" in printed
+    assert lt.load(out).provenance["reason"] == "interrupted"
+
+
+@pseudo_terminal
+def test_a_killed_search_goes_on(run, tmp_path):
+    search = ("learn", "voting", "--set", "trials=24", "--threads", "1")  # seconds, of which the first are few steps
+    whole = strict(run(*search, "--json").stdout)
+    file = tmp_path / "c.json"
+    code, _, _ = on_terminal(*search, "--resume", file, interrupt_at=b"looks ahead", with_signal=signal.SIGKILL)
+    assert code == -signal.SIGKILL and file.exists()
+    again = strict(run(*search, "--resume", file, "--json").stdout)
+    assert again["nodes"] == whole["nodes"] and again["bic"] == whole["bic"]
+
+
+@pseudo_terminal
+def test_progress_is_shown_on_a_terminal_only(tmp_path):
+    rows = [{"[red]a": x, "b": x ^ (i % 7 == 0), "c": x ^ (i % 5 == 0)} for i in range(120) for x in (i // 3 % 2,)]
+    file = write_csv(tmp_path / "odd.csv", rows)
+    code, printed, shown = on_terminal("learn", file, *QUICK, "--json")
+    assert code == 0 and strict(printed)["command"] == "learn"
+    assert "step 0" in shown and "BIC" in shown and "parameters" in shown
+    assert program("learn", file, *QUICK, "--json").stderr == ""
