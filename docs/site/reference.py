@@ -17,8 +17,8 @@ FURTHER = ("report.figures", "formats.frame")
 
 INDEX = """# API reference
 
-`import latentree as lt` gives the names of this table; what they are about is told, module by module, on the pages below. All
-examples on these pages run as tests.
+`import latentree as lt` gives the names of this table; what they are about is told, module by module, on the pages
+below. All examples on these pages run as tests.
 
 | name | what it is | module |
 |---|---|---|
