@@ -16,7 +16,7 @@ bills = [
 votes = lt.datasets.load_frame("voting")
 votes.columns = bills
 votes = votes.astype(object).replace({0: "no", 1: "yes"})
-votes.head(3)
+votes.iloc[:3, :6]
 
 # %% [markdown]
 # ## Latent classes

@@ -17,7 +17,7 @@ project = "latentree"
 author = copyright = "The latentree developers"
 version = release = latentree.__version__
 
-extensions = ["myst_nb", "sphinx.ext.autodoc", "sphinx.ext.napoleon", "sphinx.ext.viewcode"]
+extensions = ["myst_nb", "sphinx.ext.autodoc", "numpydoc", "sphinx.ext.viewcode"]
 suppress_warnings = [
     "misc.highlighting_failure",  # CSV has no colours
     "ref.python",  # "[k, states]" in a docstring is a shape, not a name that is defined twice
@@ -26,10 +26,8 @@ suppress_warnings = [
 myst_heading_anchors = 4  # links like other.md#a-heading, as forges make them
 nb_execution_mode = "off"  # the notebooks come executed from `make notebooks`
 
-napoleon_google_docstring = False
-napoleon_use_ivar = True
-napoleon_use_rtype = False
-autodoc_default_options = {"inherited-members": "BaseEstimator,Exception"}
+numpydoc_show_class_members = False  # autodoc lists them
+autodoc_default_options = {"inherited-members": "BaseEstimator,Exception,str,Enum"}
 autodoc_member_order = "bysource"
 autodoc_typehints = "none"  # the docstrings say what is meant
 add_module_names = False
@@ -37,6 +35,8 @@ default_role = "literal"
 
 html_theme = "furo"
 html_title = "latentree"
+html_static_path = ["static"]
+html_css_files = ["wide.css"]
 html_copy_source = False
 html_show_sphinx = False
 

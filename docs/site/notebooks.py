@@ -19,6 +19,7 @@ from latentree import DataError, datasets
 
 FOLDER = Path(__file__).parents[1] / "notebooks"
 LOADED = re.compile(r'datasets\.load(?:_frame)?\("(\w+)"')
+KERNEL = ["--log-level=ERROR", "--InlineBackend.figure_formats=svg"]
 NOT_RUN = "```{{note}}\nNot run here, so that there are no results: {reason}\n```"
 
 
@@ -43,7 +44,7 @@ def run(path: Path) -> str:
         notebook.cells.insert(1, nbformat.v4.new_markdown_cell(NOT_RUN.format(reason=reason)))
     else:
         where = {"metadata": {"path": str(FOLDER)}}
-        NotebookClient(notebook, timeout=600, extra_arguments=["--log-level=ERROR"], resources=where).execute()
+        NotebookClient(notebook, timeout=600, extra_arguments=KERNEL, resources=where).execute()
     nbformat.write(notebook, path.with_suffix(".ipynb"))
     return f"skipped: {reason}" if reason else f"{time.perf_counter() - began:.0f} s"
 
