@@ -41,6 +41,21 @@ class Table:
     inverse: NDArray[np.int32]
     n: float
 
+    def ordered(self) -> Table:
+        """The same rows, patterns in the order of their values: data that say the same give the same table.
+
+        Examples
+        --------
+        >>> Table.from_codes([[1, 0], [0, 1], [1, 0]]).ordered().codes.tolist()
+        [[0, 1], [1, 0]]
+        """
+        order = np.lexsort(self.codes.T[::-1])
+        place = np.empty(len(order) + 1, dtype=np.int32)
+        place[order] = np.arange(len(order), dtype=np.int32)
+        place[-1] = -1  # rows of weight zero, which have no pattern
+        codes = np.asfortranarray(self.codes[order])
+        return Table(codes, self.weights[order], self.variables, place[self.inverse], self.n)
+
     @classmethod
     def from_codes(
         cls,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 
 import numpy as np
@@ -209,5 +210,5 @@ def test_progress_is_shown_on_a_terminal_only(tmp_path):
     file = write_csv(tmp_path / "odd.csv", rows)
     code, printed, shown = on_terminal("learn", file, *QUICK, "--json")
     assert code == 0 and strict(printed)["command"] == "learn"
-    assert "step 0" in shown and "BIC" in shown and "parameters" in shown
+    assert re.search(r"step \d", shown) and "BIC" in shown and "parameters" in shown
     assert program("learn", file, *QUICK, "--json").stderr == ""

@@ -129,7 +129,6 @@ def save_plots(draws: Draws, folder: str | os.PathLike[str], *, k: int | None = 
     names = []
     for name, draw in made.items():
         figure = draw().figure
-        figure.tight_layout()
         data = io.BytesIO()
         figure.savefig(data, format="png", dpi=120)
         _close(figure)

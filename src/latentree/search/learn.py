@@ -150,6 +150,7 @@ def learn(
     if table.n_variables < 3:
         raise DataError(f"Learning a tree needs at least three variables. Got {', '.join(table.names)}.")
     module, settings = _method(method, options)
+    table = table.ordered()  # sums do not depend on the order of the rows
     varying = _varying(table)
     aside = 3 <= len(varying) < table.n_variables
     core = table.select([table.names[i] for i in varying]) if aside else table

@@ -245,7 +245,8 @@ def triple(beliefs: Beliefs, a: int, b: int, c: int) -> FloatArray:
 def _copying(counts: FloatArray, h: int, which: int, rng: Generator) -> tuple[FloatArray, FloatArray, FloatArray]:
     """P(h | a), P(b | h), P(c | h) when h is what b is (which = 0) or c is (1), its rarer values together."""
     counts = counts if which == 0 else counts.transpose(0, 2, 1)
-    order = np.argsort(-counts.sum(axis=(0, 2)), kind="stable")
+    # rounded, so that values that are as frequent are told apart by their order and not by the last digit
+    order = np.argsort(-np.round(counts.sum(axis=(0, 2)) / counts.sum(), 9), kind="stable")
     group = np.empty(len(order), dtype=np.intp)
     group[order] = np.minimum(np.arange(len(order)), h - 1)
     one = np.zeros((len(order), h))

@@ -1,0 +1,204 @@
+"""Our own search: relocations against restricted likelihood, screening against counts, bundles, and what it finds."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings, strategies as st
+from structures import drawn_table, graphs, models_and_tables
+
+from latentree import datasets
+from latentree.engine import _core
+from latentree.engine.plan import Plan
+from latentree.model import Model
+from latentree.runner import Budget, Clock
+from latentree.search import learn
+from latentree.search.beliefs import Beliefs, known
+from latentree.search.criterion import Criterion
+from latentree.search.network import Graph, Network
+from latentree.search.operators import Move, added_parameters, moves
+from latentree.search.proposals import BLOCK, carried_out, conditional_dependence, propose, together
+from latentree.search.relocate import relocations
+from latentree.search.restricted import Effort, dimension_change, evaluate, model_of, triple
+from latentree.search.state import Search
+from latentree.search.swift import OPTIONS
+from latentree.variables import numbered
+
+
+def searching(table, seed=0, **more):
+    return Search(
+        table, Criterion.of("bic", table), np.random.default_rng(seed), 1, {**OPTIONS, **more}, Clock(Budget())
+    )
+
+
+# ---- relocations ---------------------------------------------------------------------------------------------------
+
+
+@settings(max_examples=60)
+@given(models_and_tables(max_leaves=7, max_moves=7))
+def test_relocations_are_restricted_likelihoods(case):
+    """What the kernel finds on all places at once is what EM on one place finds, and a model has that likelihood."""
+    model, table = case
+    network = Network.from_model(model)
+    beliefs = Beliefs(network, table)
+    rng = np.random.default_rng(0)
+    for found in relocations(beliefs, passes=400):
+        slow = evaluate(found.move, beliefs, Effort(1, 400, 0.0), rng).log_likelihood
+        assert found.log_likelihood <= slow + 1e-6 * table.n + 1e-3
+        made = model_of(found, network, table.variables)
+        if dimension_change(found.move, network.graph) == added_parameters(network.graph, found.move):
+            reached = Plan.of(made, table).log_likelihood(made.parameters)
+            assert reached >= found.log_likelihood - 1e-9 * table.n  # the table is one step of EM further
+
+
+def test_relocations_converge_where_there_are_data():
+    truth = datasets.generator("d7")
+    table = drawn_table(truth, 500, 1)
+    network = Network.from_model(Model.random(truth.tree, truth.variables, np.random.default_rng(2)))
+    beliefs = Beliefs(network, table)
+    now = float(table.weights @ beliefs.log_likelihood)
+    rng = np.random.default_rng(0)
+    found = [f for f in relocations(beliefs, passes=300) if f.log_likelihood > now]
+    assert found
+    for f in found:
+        slow = evaluate(f.move, beliefs, Effort(1, 500, 1e-9), rng).log_likelihood
+        assert f.log_likelihood == pytest.approx(slow, abs=0.5)
+
+
+def test_threads_and_instruction_sets_change_nothing():
+    truth = datasets.generator("d12")
+    beliefs = Beliefs(Network.from_model(truth), drawn_table(truth, 400, 0))
+    one = relocations(beliefs)
+    for other in (relocations(beliefs, threads=2), relocations(beliefs, threads=8)):
+        assert [f.log_likelihood for f in one] == [f.log_likelihood for f in other]
+    before = _core.kernels()
+    try:
+        for name in _core.available_kernels():
+            _core.use_kernels(name)
+            again = relocations(beliefs)
+            assert [f.move for f in again] == [f.move for f in one]
+            np.testing.assert_allclose(
+                [f.log_likelihood for f in again], [f.log_likelihood for f in one], rtol=0, atol=1e-6
+            )
+    finally:
+        _core.use_kernels(before)
+
+
+def test_the_kernel_refuses_arrays_that_do_not_fit():
+    good = np.full((2, 3), 0.5)
+    with pytest.raises(ValueError, match="posterior"):
+        _core.relocations([good], [], [], np.ones(4), 3, 1)
+    with pytest.raises(ValueError, match="directions"):
+        _core.relocations([good, good], [], [], np.ones(3), 3, 1)
+    with pytest.raises(ValueError, match="table fits"):
+        _core.relocations([good], [], [(0, -1, good, np.ones((3, 2)), np.ones(2))], np.ones(3), 3, 1)
+
+
+# ---- screening -----------------------------------------------------------------------------------------------------
+
+
+@given(models_and_tables(max_leaves=6))
+def test_dependence_is_conditional_information_of_the_counts(case):
+    model, table = case
+    beliefs = Beliefs(Network.from_model(model), table)
+    graph = beliefs.network.graph
+    for a in graph.latents:
+        found = conditional_dependence(beliefs, a)
+        near = graph.near[a]
+        for i in range(len(near)):
+            for j in range(i + 1, len(near)):
+                counts = triple(beliefs, a, near[i], near[j])
+                expected = counts.sum(axis=2, keepdims=True) * counts.sum(axis=1, keepdims=True)
+                expected /= np.maximum(counts.sum(axis=(1, 2), keepdims=True), 1e-300)
+                seen = counts > 1e-290
+                exact = float((counts[seen] * np.log(counts[seen] / expected[seen])).sum())
+                assert found[i, j] == pytest.approx(exact, abs=1e-8 * max(table.n, 1))
+
+
+def test_dependence_block_by_block():
+    n = BLOCK + 3
+    rng = np.random.default_rng(0)
+    model = Model.random(Graph.star(2, [2] * n).to_tree(), numbered([2] * n), rng)
+    beliefs = Beliefs(Network.from_model(model), drawn_table(model, 20, 1))
+    found = conditional_dependence(beliefs, n)
+    for i, j in ((0, 1), (0, n - 1), (BLOCK - 1, BLOCK), (n - 2, n - 1)):
+        counts = triple(beliefs, n, i, j)
+        expected = counts.sum(axis=2, keepdims=True) * counts.sum(axis=1, keepdims=True)
+        expected /= counts.sum(axis=(1, 2), keepdims=True)
+        seen = counts > 1e-12
+        assert found[i, j] == pytest.approx((counts[seen] * np.log(counts[seen] / expected[seen])).sum(), abs=1e-8)
+
+
+@given(graphs(max_leaves=8, max_moves=8))
+def test_parameters_told_from_the_surroundings(graph):
+    for move in moves(graph):
+        told = added_parameters(graph, move)
+        assert told is None or told == dimension_change(move, graph)
+
+
+def test_distinct_rows_keep_what_they_say():
+    logs = np.log(np.random.default_rng(0).random((5, 3)))[[0, 1, 2, 1, 0, 3, 4]]
+    found = known(logs)
+    assert len(found.likelihood) == 5
+    np.testing.assert_allclose(np.log(found.likelihood[found.ids]) + found.scale[:, None], logs, atol=2e-6)
+
+
+# ---- bundles ---------------------------------------------------------------------------------------------------------
+
+
+@settings(max_examples=30)
+@given(graphs(max_leaves=8, max_moves=8, min_leaves=5), st.integers(0, 100))
+def test_bundles_leave_a_tree(graph, seed):
+    rng = np.random.default_rng(seed)
+    variables = numbered([graph.states[v] for v in range(graph.n_manifest)])
+    model = Model.random(graph.to_tree(), variables, rng)
+    table = drawn_table(model, 60, seed)
+    network = Network.from_model(Model.random(graph.to_tree(), variables, rng))
+    found = propose(searching(table), network, Beliefs(network, table), least=-100.0)
+    chosen = together(found, network.graph)
+    after, done = carried_out(chosen, network)
+    assert done or not found
+    tree = after.graph.to_tree()  # which checks that it is one
+    assert tree.n_nodes == len(after.graph.near)
+    assert tree.n_variables == graph.n_manifest
+    assert all(len(after.graph.near[v]) == 1 for v in range(graph.n_manifest))
+    assert tree.is_regular or not network.graph.to_tree().is_regular
+    after.to_model(variables)
+
+
+def test_unions_make_one_of_two():
+    graph = Move("NI", (5, 0, 1)).applied(Graph.star(2, [3] * 5))
+    (a, b) = graph.latents
+    united = Move("UN", (b, a, 3)).applied(graph)
+    assert united.latents == [a] and united.states[a] == 3 and united.near[a] == (0, 1, 2, 3, 4)
+    assert Move("UN", (b, a, 3)).inverse(graph) is None
+
+
+# ---- what it finds --------------------------------------------------------------------------------------------------
+
+
+def test_the_generating_tree_comes_back():
+    truth = datasets.generator("d7")
+    table = drawn_table(truth, 5_000, 3)
+    run = learn(table, rng=np.random.default_rng(0))
+    tree = run.tree
+    near = {frozenset(tree.names[c] for c in tree.children[z] if tree.variable[c] >= 0) for z in tree.latent}
+    assert {frozenset({"X1", "X2", "X3"}), frozenset({"X5", "X6", "X7"})} <= near
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_the_best_tree_of_small_data_from_every_seed(seed):
+    assert learn(datasets.load("hiv_test"), rng=np.random.default_rng(seed)).value == pytest.approx(-656.62, abs=0.01)
+    house = learn(datasets.load("house_building"), rng=np.random.default_rng(seed))
+    assert house.value > -2962.16
+
+
+def test_very_wide_data_are_forecast():
+    from latentree.search.swift import WIDEST, forecast
+
+    def wide(n):
+        model = Model.random(Graph.star(2, [2] * n).to_tree(), numbered([2] * n), np.random.default_rng(0))
+        return forecast(searching(drawn_table(model, 5, 0)))
+
+    assert wide(50) is None
+    assert "minutes" in wide(WIDEST + 1) and "GB" in wide(WIDEST + 1)
