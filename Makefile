@@ -9,11 +9,11 @@ SOURCES := pyproject.toml CMakeLists.txt $(wildcard src/latentree/engine/*.cpp s
            $(shell find src -name __init__.py)
 ASAN   := build/sanitize
 
-.PHONY: help setup demo test test-browser lint bench interop fuzz sanitize wheel check clean
+.PHONY: help setup demo test test-browser lint bench interop docs notebooks fuzz sanitize wheel check clean
 
 help:
 	@sed -n 's/^# //p' Makefile
-	@echo "make test-browser, lint, bench, interop, fuzz, sanitize, wheel, check (all of these but bench and fuzz), clean"
+	@echo "make test-browser, lint, bench, interop, docs, notebooks, fuzz, sanitize, wheel, check (all of these but bench and fuzz), clean"
 
 setup: $(READY)
 
@@ -40,7 +40,7 @@ test-browser: $(READY)
 	LATENTREE_BROWSER="$$($(BIN)/python tests/browser/install.py)" $(BIN)/python -m pytest tests/browser
 
 lint: $(READY)
-	$(BIN)/ruff check src tests benchmarks
+	$(BIN)/ruff check src tests benchmarks docs/site
 	$(BIN)/mypy
 
 # Ratios against StepMix and against the engine's own slow settings; see docs/benchmarks.md.
@@ -52,6 +52,18 @@ bench: $(READY)
 interop: $(READY)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-build-isolation --editable ".[interop]"
 	$(BIN)/python -m pytest tests/interop
+
+# The notebooks of docs/notebooks, run; those of data that do not come with the package need LATENTREE_DATA, and are skipped without.
+notebooks: $(READY)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-build-isolation --editable ".[docs]"
+	$(BIN)/python docs/site/notebooks.py
+
+# The site, into build/site: pages, API reference and the notebooks with their results. Any warning is an error.
+docs: $(READY)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-build-isolation --editable ".[docs]"
+	$(BIN)/python docs/site/notebooks.py --stale
+	$(BIN)/python -m sphinx --quiet --fail-on-warning --keep-going -c docs/site -d build/doctrees docs build/site
+	@echo "The site is in build/site/index.html."
 
 # A million damaged files for the readers; FUZZ=10000 for fewer.
 FUZZ ?= 1000000
@@ -80,7 +92,8 @@ wheel: $(READY)
 	cd build && clean/bin/latentree learn hiv_test --out clean/tree.json --json > clean/learn.json
 	build/clean/bin/python -c "import json; assert abs(json.load(open('build/clean/learn.json'))['bic'] + 656.62) < 0.01"
 
-check: test lint interop test-browser wheel sanitize
+check: test lint interop notebooks docs test-browser wheel sanitize
 
 clean:
+	rm -rf docs/reference docs/notebooks/*.ipynb
 	rm -rf build dist out .pytest_cache .mypy_cache .ruff_cache .hypothesis $(VENV)

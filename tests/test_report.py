@@ -197,6 +197,12 @@ def test_text_of_80_plain_columns(carcinoma):
     assert not any(line != line.rstrip() for line in text.splitlines())
 
 
+def test_a_notebook_gets_the_text_and_does_not_show_it_by_itself(carcinoma, monkeypatch):
+    plain = to_text(describe(carcinoma))
+    monkeypatch.setattr("rich.console._is_jupyter", lambda: True)
+    assert plain and to_text(describe(carcinoma)) == plain
+
+
 def test_environment_does_not_colour_the_text(carcinoma, monkeypatch):
     plain = to_text(describe(carcinoma))
     monkeypatch.setenv("FORCE_COLOR", "1")

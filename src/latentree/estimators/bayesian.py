@@ -85,9 +85,9 @@ class BayesianLatentClass(TransformerMixin, DensityMixin, BaseEstimator):  # typ
         The most probable number of classes, or the one given.
     n_classes_posterior_ : array of float
         P(k | data) of k = 1, 2, ...
-    class_sizes_, class_sizes_interval_ : arrays of float [n_classes_] and [2, n_classes_]
+    class_sizes_, class_sizes_interval_ : arrays of float [classes] and [2, classes]
         Posterior means, and ends of the intervals, given ``n_classes_`` classes. Class 0 is the largest.
-    profiles_, profiles_interval_ : dicts of str to array of float [n_classes_, states] and [2, n_classes_, states]
+    profiles_, profiles_interval_ : dicts of str to array of float [classes, states] and [2, classes, states]
         P(state | class) by variable.
     draws_ : Draws
         All that was drawn.

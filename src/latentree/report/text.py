@@ -74,7 +74,7 @@ def to_text(
     """
     file = io.StringIO()
     # Not a terminal: no colour, no styles, whatever the environment says.
-    console = Console(file=file, width=width, force_terminal=False, color_system=None, _environ={})
+    console = Console(file=file, width=width, force_terminal=False, force_jupyter=False, color_system=None, _environ={})
     console.print(render(report, width=width, max_variables=max_variables, max_states=max_states))
     return "\n".join(line.rstrip() for line in file.getvalue().splitlines())
 

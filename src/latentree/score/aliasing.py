@@ -19,8 +19,8 @@ COINCIDE = 1e-3
 def aliasing(fit: Fit, *, tol: float = COINCIDE) -> float:
     """Logarithm of the number of different relabellings of the latents' states.
 
-    That is log(prod |z|!), less log(g!) for each group of g states of one latent that coincide: all probabilities of
-    and given them are the same, so that swapping them changes nothing.
+    That is ``log(prod |z|!)``, less log(g!) for each group of g states of one latent that coincide: all probabilities
+    of and given them are the same, so that swapping them changes nothing.
 
     Parameters
     ----------

@@ -39,7 +39,7 @@ def laplace(
 ) -> float:
     """Laplace's approximation of log P(D | m), at a posterior mode to which EM goes from the fit's parameters.
 
-    log P(D | theta) + log P(theta) + d/2 ln(2 pi) - 1/2 ln |A| (W 4.5).
+    ``log P(D | theta) + log P(theta) + d/2 ln(2 pi) - 1/2 ln |A|`` (W 4.5).
 
     Parameters
     ----------
