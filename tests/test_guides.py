@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import re
+import runpy
 from pathlib import Path
 
 import pytest
 from cli.test_cli_docs import is_shown
+
+import latentree
 
 DOCS = Path(__file__).parents[1] / "docs"
 ELSEWHERE = {"latent-trees.md"}  # its blocks make files that commands between them read: tests/cli/test_cli_docs.py
@@ -37,3 +40,12 @@ def test_links_lead_somewhere(page):
         path = page.parent / target
         made = path.parent.name == "reference"
         assert made or path.exists() or path.with_suffix(".py").exists(), f"{page.name}: {target}"
+
+
+def test_the_reference_has_every_public_name(tmp_path):
+    runpy.run_path(str(DOCS / "site" / "reference.py"))["write_reference"](tmp_path)
+    index = (tmp_path / "index.md").read_text("utf-8")
+    for name, home in latentree._HOME.items():
+        assert f"| `lt.{name}` | " in index
+        assert f"latentree.{home}\n" in (tmp_path / f"{home}.md").read_text("utf-8")
+        assert name in __import__(f"latentree.{home}", fromlist=["*"]).__all__

@@ -35,6 +35,9 @@ table
 tree = lt.LatentTree(random_state=0, time_limit=30).fit(customers)
 print(f"BIC {tree.score_:,.1f}, {len(tree.latent_names_)} latent variables, {tree.run_.seconds:.0f} s")
 
+# %% [markdown]
+# How it went. The drops are new starts; the best tree of all is kept.
+
 # %%
 plot_trace([step.to_plain() for step in tree.trace_], most_words=0);
 

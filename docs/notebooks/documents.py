@@ -12,6 +12,7 @@
 import importlib
 import inspect
 
+import numpy as np
 import pandas as pd
 from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.feature_selection import mutual_info_classif
@@ -64,7 +65,7 @@ present.shape
 
 # %%
 gain = pd.Series(mutual_info_classif(present, documents["part"], discrete_features=True), index=words)
-frequency = pd.Series(present.mean(axis=0).A1, index=words)
+frequency = pd.Series(np.asarray(present.mean(axis=0)).ravel(), index=words)
 print("by information gain:", *gain.nlargest(12).index)
 print("by frequency:       ", *frequency.nlargest(12).index)
 
