@@ -9,9 +9,13 @@ from typing import Any
 import numpy as np
 
 from ...estimation import Fit
+from ..layout import shortened
 from .axes import axes, plain
 
 __all__ = ["plot_trace"]
+
+LONGEST_WORDS = 40
+"""A step may do many things at once; a picture has room for the first."""
 
 
 def plot_trace(thing: Fit | Sequence[Mapping[str, Any]], ax: Any = None, *, most_words: int = 12) -> Any:
@@ -45,7 +49,7 @@ def plot_trace(thing: Fit | Sequence[Mapping[str, Any]], ax: Any = None, *, most
     told = set(sorted(gains, key=lambda i: -gains[i])[:most_words])
     for i, y, text in points:
         if i in told:
-            ax.annotate(plain(text), (i, y), xytext=(5, -9), textcoords="offset points", fontsize="x-small")
+            ax.annotate(plain(shortened(text, LONGEST_WORDS)), (i, y), xytext=(5, -9), textcoords="offset points", fontsize="x-small")
     ax.set_xlabel("step")
     ax.set_ylabel("score (higher is better)")
     ax.grid(alpha=0.3)
