@@ -49,7 +49,8 @@ def plot_trace(thing: Fit | Sequence[Mapping[str, Any]], ax: Any = None, *, most
     told = set(sorted(gains, key=lambda i: -gains[i])[:most_words])
     for i, y, text in points:
         if i in told:
-            ax.annotate(plain(shortened(text, LONGEST_WORDS)), (i, y), xytext=(5, -9), textcoords="offset points", fontsize="x-small")
+            words = plain(shortened(text, LONGEST_WORDS))
+            ax.annotate(words, (i, y), xytext=(5, -9), textcoords="offset points", fontsize="x-small")
     ax.set_xlabel("step")
     ax.set_ylabel("score (higher is better)")
     ax.grid(alpha=0.3)
