@@ -9,6 +9,7 @@ namespace {
 
 constexpr int kMaxDepth = 32;          // leaves multiplied before rows are rescaled
 constexpr int kMaxTopDepth = 64;       // and in one n-ary product
+constexpr int kScaledDepth = 8;        // what a rescaled part counts for there: two of them may still disagree
 constexpr Index kSample = 1024;        // data rows looked at when choosing an order or a root
 constexpr std::size_t kGreedyParts = 200;  // more parts than this are paired off in order
 constexpr Index kMaxParts = 16;        // parts of one product
@@ -252,18 +253,20 @@ class Compiler {
     // an n-ary product must not underflow, nor have too many parts
     auto depth = [&] {
       int d = 0;
-      for (const Part& p : parts) d += plan_.slots[p.slot].depth;
+      for (const Part& p : parts) d += depth_of(plan_.slots[p.slot]);
       return d;
     };
     while (parts.size() > 2 && (depth() > kMaxTopDepth || parts.size() > std::size_t(kMaxParts))) {
       std::sort(parts.begin(), parts.end(), [&](const Part& a, const Part& b) {
         const Slot &s = plan_.slots[a.slot], &t = plan_.slots[b.slot];
+        // rescaled parts wait for each other: in a chain of products the bound on what may be lost would grow with it
+        if (s.scaled != t.scaled) return s.scaled;
         return s.depth != t.depth ? s.depth > t.depth : s.rows < t.rows;
       });
       std::vector<Part> group;
       int d = 0;
       while (!parts.empty() && group.size() < std::size_t(kMaxParts)) {
-        const int next = plan_.slots[parts.back().slot].depth;
+        const int next = depth_of(plan_.slots[parts.back().slot]);
         if (group.size() >= 2 && d + next > kMaxTopDepth) break;
         d += next;
         group.push_back(std::move(parts.back()));
@@ -272,6 +275,8 @@ class Compiler {
       parts.push_back(multiply(group));
     }
   }
+
+  static int depth_of(const Slot& s) { return s.scaled ? std::max(s.depth, kScaledDepth) : s.depth; }
 
   void pair_off(std::vector<Part>& parts) {
     while (parts.size() > kGreedyParts) {
@@ -331,7 +336,7 @@ class Compiler {
     Op op{Kind::product, -1, {}, {}, -1, false};
     for (const Part& p : parts) {
       const Slot& s = plan_.slots[p.slot];
-      slot.depth += s.depth;
+      slot.depth += depth_of(s);
       slot.scaled = slot.scaled || s.scaled;
       op.in.push_back(p.slot);
     }
