@@ -261,8 +261,8 @@ def _growth(folder: Path, seed: int, jobs: int, seconds: float, say: Say, pictur
     return f"""
 ## Cost against growth
 
-Seconds of processor time for one climb (no look ahead, one thread) on data drawn from random binary trees of ternary
-latents. Fitted exponents: rows^{_exponent(by_rows):.2f} (20 variables) and variables^{_exponent(by_width):.2f} (3,000
+Seconds of processor time for one climb (no look ahead, one thread) on data drawn from random trees of ternary
+variables. Fitted exponents: rows^{_exponent(by_rows):.2f} (20 variables) and variables^{_exponent(by_width):.2f} (3,000
 rows).
 
 ![Cost against rows and variables](trees-growth.svg)
