@@ -144,10 +144,13 @@ def _introductions(
         rows, columns = np.triu_indices(len(near), 1)
         order = np.argsort(-dependence[rows, columns], kind="stable")
         used = dict.fromkeys(near, 0)
+        # with neighbours that have as many states as a, all new nodes cost the same
+        alike = min(graph.states[b] for b in near) >= graph.states[a] and len(near) > 5
+        floor = least + (search.criterion.price(graph, Move("NI", (a, near[0], near[1])), base) if alike else 0.0)
         for i in order:
             b, c = near[rows[i]], near[columns[i]]
             strength = OPTIMISM * float(dependence[rows[i], columns[i]])
-            if strength <= least:
+            if strength <= floor:
                 break
             if max(used[b], used[c]) >= PER_NODE or (len(near) == 4 and near[0] not in (b, c)):
                 continue
