@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import matplotlib
 import numpy as np
 import pytest
 
@@ -19,7 +20,6 @@ from latentree.report.figures import (
 )
 from latentree.score import bivariate_residuals, standard_errors
 
-matplotlib = pytest.importorskip("matplotlib")
 matplotlib.use("Agg")
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-import pytest
 
 from latentree.estimation import em
 from latentree.reproduce import estimation as study
@@ -28,7 +27,9 @@ def test_known_components_stay_as_they_are():
 
 
 def test_figures_and_tables_name_every_method(monkeypatch):
-    pytest.importorskip("matplotlib").use("Agg")
+    import matplotlib
+
+    matplotlib.use("Agg")
     monkeypatch.setattr(study, "METHODS", {"GCG": ("gcg", {}), "CG": ("cg", {})})
     monkeypatch.setattr(study, "LENGTH", 5)
     courses = study.compare(2, 0, lambda text: None)

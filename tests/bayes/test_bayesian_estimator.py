@@ -87,7 +87,6 @@ def test_summary_and_report(fitted):
 
 
 def test_files(fitted, tmp_path):
-    pytest.importorskip("h5netcdf")
     fitted.save(tmp_path / "draws.nc")
     back = lt.bayes.load(tmp_path / "draws.nc")
     assert to_text(describe_draws(back, seed=0)).splitlines()[2:12] == fitted.summary().splitlines()[2:12]
@@ -122,7 +121,8 @@ def test_warnings_in_words(ratings):
 
 
 def test_pictures(fitted, tmp_path):
-    matplotlib = pytest.importorskip("matplotlib")
+    import matplotlib
+
     matplotlib.use("Agg")
     import matplotlib.pyplot as plt
 

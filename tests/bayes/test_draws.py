@@ -179,7 +179,8 @@ def test_one_class_is_enough():
 
 
 def test_diagnostics_are_arviz():
-    az = pytest.importorskip("arviz")
+    import arviz as az
+
     rng = np.random.default_rng(0)
     x = np.cumsum(rng.normal(size=(4, 500)), axis=1) * 0.05 + rng.normal(size=(4, 500))
     assert effective_samples(x) == pytest.approx(float(az.ess(x, method="mean")), rel=0.02)
@@ -356,7 +357,6 @@ def test_candidate_without_relabelling_misses_the_other_names():
 
 
 def test_datatree_has_arviz_layout(draws):
-    pytest.importorskip("xarray")
     tree = draws.to_datatree()
     assert set(tree.children) == {"posterior", "sample_stats", "observed_data"}
     posterior = tree["posterior"]
@@ -369,7 +369,6 @@ def test_datatree_has_arviz_layout(draws):
 
 @pytest.mark.parametrize("method", ["marginal", "gibbs"])
 def test_files_round_trip(tmp_path, method):
-    pytest.importorskip("h5netcdf")
     rows = [["<b>ja</b>", 1, "x/y"], ["nein", 2, "x/y"], ["nein", 2, "[z]"], ["nein", 1, None]] * 5
     table = Table.from_frame({name: [r[i] for r in rows] for i, name in enumerate(("ant:wort", "2 b", "$c"))})
     own = ClassPrior(prior_on_classes(3, "geometric"), 0.5, 2.0)
@@ -388,7 +387,8 @@ def test_files_round_trip(tmp_path, method):
 
 def test_old_arviz_reads_the_files(draws, tmp_path):
     """Releases before 1.0 have InferenceData."""
-    az = pytest.importorskip("arviz")
+    import arviz as az
+
     if not hasattr(az, "InferenceData"):
         pytest.skip("this is a new ArviZ")
     draws.save(tmp_path / "draws.nc")
@@ -399,8 +399,9 @@ def test_old_arviz_reads_the_files(draws, tmp_path):
 
 def test_new_arviz_takes_the_tree_and_the_files(draws, tmp_path):
     """Releases from 1.0 on are made of arviz-base, -stats and -plots, and work on DataTree."""
-    stats = pytest.importorskip("arviz_stats")
-    xarray = pytest.importorskip("xarray")
+    import arviz_stats as stats
+    import xarray
+
     draws.save(tmp_path / "draws.nc")
     with xarray.open_datatree(tmp_path / "draws.nc", engine="h5netcdf") as saved:
         for tree in (draws.to_datatree(), saved):
@@ -411,7 +412,6 @@ def test_new_arviz_takes_the_tree_and_the_files(draws, tmp_path):
 
 
 def test_damaged_files_are_explained(tmp_path):
-    pytest.importorskip("h5netcdf")
     (tmp_path / "bad.nc").write_bytes(b"no netCDF")
     with pytest.raises(FileFormatError, match=r"bad\.nc"):
         load(tmp_path / "bad.nc")

@@ -11,7 +11,6 @@ from latentree.reproduce.cardinality_runs import Bench, Run, mean
 
 
 def test_real_data_with_results_kept_and_pictures(tmp_path, monkeypatch):
-    pytest.importorskip("matplotlib")
     arguments = ["--parts", "real", "--sets", "heart,voting", "--limit", "0.2", "--out", str(tmp_path / "page.md")]
     arguments += ["--results", str(tmp_path / "kept")]
     reproduce("cardinality", arguments)
