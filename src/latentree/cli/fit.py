@@ -10,7 +10,7 @@ import click
 
 from .app import INTERRUPTED
 from .command import command as command_, option, session, warn
-from .options import data_argument, fitting_options, learning_options, score_option
+from .options import assign_option, data_argument, fitting_options, learning_options, score_option
 from .output import emit, note, print_report
 from .types import CLASSES
 
@@ -54,14 +54,7 @@ MODELS, OUTPUT = "Which models", "Output"
     section=OUTPUT,
     help="Write the best model to this file: JSON, or another kind as its name ends; see 'convert'.",
 )
-@option(
-    "--assign",
-    type=click.Path(),
-    metavar="FILE",
-    section=OUTPUT,
-    help="Write the rows of DATA to this file, with the class of each and the probability of every class appended; "
-    "CSV, TSV if it ends in .tsv, gzipped if in .gz.",
-)
+@assign_option(OUTPUT)
 @option("--all", "everything", is_flag=True, section=OUTPUT, help="Show all variables and states, however many.")
 @option(
     "--statistics",

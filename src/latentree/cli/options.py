@@ -13,6 +13,7 @@ from .command import option
 from .types import BINS, DELIMITER
 
 __all__ = [
+    "assign_option",
     "data_argument",
     "fitting_options",
     "learning_options",
@@ -72,6 +73,18 @@ def trace_option(function: Function) -> Function:
         metavar="FILE",
         help="Steps of a search, as JSON. Default: those in the model file, if there are any.",
     )(function)
+
+
+def assign_option(section: str) -> Callable[[Function], Function]:
+    """Add ``--assign``: a file of the rows with their classes."""
+    return option(
+        "--assign",
+        type=click.Path(),
+        metavar="FILE",
+        section=section,
+        help="Write the rows of DATA to this file, with the class of each and the probability of every class appended; "
+        "CSV, TSV if it ends in .tsv, gzipped if in .gz.",
+    )
 
 
 def rows_out_option(what: str) -> Callable[[Function], Function]:

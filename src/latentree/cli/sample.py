@@ -9,7 +9,7 @@ import click
 
 from .app import INTERRUPTED
 from .command import command as command_, option, session
-from .options import data_argument, learning_options
+from .options import assign_option, data_argument, learning_options
 from .output import emit, note, print_report
 
 if TYPE_CHECKING:
@@ -184,14 +184,7 @@ MODELS, SAMPLING, OUTPUT = "Which models", "How they are sampled", "Output"
     section=OUTPUT,
     help="Write the posterior means to this file (JSON), as a model for the other commands.",
 )
-@option(
-    "--assign",
-    type=click.Path(),
-    metavar="FILE",
-    section=OUTPUT,
-    help="Write the rows of DATA to this file, with the class of each and the probability of every class appended; "
-    "CSV, TSV if it ends in .tsv, gzipped if in .gz.",
-)
+@assign_option(OUTPUT)
 @option(
     "--plots",
     type=click.Path(),

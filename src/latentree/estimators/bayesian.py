@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Self
 
 import numpy as np
@@ -35,18 +35,37 @@ from .inputs import (
     FloatArray,
     Form,
     RandomState,
-    _is_bins,
-    _is_jobs,
-    _is_number,
+    Rules,
     _report_progress,
+    check_parameters,
     columns_of,
     generator,
+    is_number,
     is_whole,
     validated,
     weights_of,
 )
 
 __all__ = ["BayesianLatentClass"]
+
+
+def _at_least(least: int) -> tuple[Callable[[Any], bool], str]:
+    return lambda x: is_whole(x, least), f"a whole number of at least {least}"
+
+
+_ABOVE_ZERO = (lambda x: is_number(x, 0) and x > 0, "a number above 0")
+_RULES: Rules = {
+    "n_classes": (lambda x: x is None or is_whole(x, 1), "a whole number of at least 1, or None"),
+    "max_classes": _at_least(1),
+    "delta1": _ABOVE_ZERO,
+    "delta2": _ABOVE_ZERO,
+    "n_draws": _at_least(1),
+    "n_burn": _at_least(0),
+    "thin": _at_least(1),
+    "n_chains": _at_least(1),
+    "method": (lambda x: x in SWEEPS and x != "gibbs", "'marginal' or 'reversible_jump'"),
+    "level": (lambda x: is_number(x, 0) and 0 < x < 1, "a number between 0 and 1"),
+}
 
 
 class BayesianLatentClass(TransformerMixin, DensityMixin, BaseEstimator):  # type: ignore[misc]
@@ -178,7 +197,7 @@ class BayesianLatentClass(TransformerMixin, DensityMixin, BaseEstimator):  # typ
         -------
         self
         """
-        self._check_parameters()
+        check_parameters(self, own=_RULES)
         data = validated(self, X, reset=True)
         table = table_from(data, weights=weights_of(sample_weight, data.shape[0]), bins=self.bins)
         self._form = Form.of(data)
@@ -222,33 +241,6 @@ class BayesianLatentClass(TransformerMixin, DensityMixin, BaseEstimator):  # typ
         self.r_hat_ = float("nan") if told["r_hat"] is None else told["r_hat"]
         self.effective_draws_ = float("nan") if told["effective_draws"] is None else told["effective_draws"]
         self.warnings_ = list(told["warnings"])
-
-    def _check_parameters(self) -> None:
-        whole = "a whole number of at least"
-        rules = (
-            ("n_classes", self.n_classes is None or is_whole(self.n_classes, 1), f"{whole} 1, or None"),
-            ("max_classes", is_whole(self.max_classes, 1), f"{whole} 1"),
-            ("delta1", _is_number(self.delta1, 0) and self.delta1 > 0, "a number above 0"),
-            ("delta2", _is_number(self.delta2, 0) and self.delta2 > 0, "a number above 0"),
-            ("n_draws", is_whole(self.n_draws, 1), f"{whole} 1"),
-            ("n_burn", is_whole(self.n_burn, 0), f"{whole} 0"),
-            ("thin", is_whole(self.thin, 1), f"{whole} 1"),
-            ("n_chains", is_whole(self.n_chains, 1), f"{whole} 1"),
-            ("method", self.method in SWEEPS and self.method != "gibbs", "'marginal' or 'reversible_jump'"),
-            ("level", _is_number(self.level, 0) and 0 < self.level < 1, "a number between 0 and 1"),
-            ("bins", _is_bins(self.bins), "a whole number of at least 2, a dict of columns, or None"),
-            ("unseen", isinstance(self.unseen, str) and self.unseen in ("error", "missing"), "'error' or 'missing'"),
-            ("n_jobs", _is_jobs(self.n_jobs), "a whole number other than 0, or None"),
-            (
-                "time_limit",
-                self.time_limit is None or _is_number(self.time_limit, 0),
-                "a number of at least 0, or None",
-            ),
-            ("verbose", isinstance(self.verbose, bool) or is_whole(self.verbose, 0), f"{whole} 0"),
-        )
-        for name, good, must in rules:
-            if not good:
-                raise bad_parameter(name, "BayesianLatentClass", must, getattr(self, name))
 
     # ---- using it --------------------------------------------------------------------------------------------
 

@@ -35,10 +35,12 @@ __all__ = [
     "FloatArray",
     "Form",
     "RandomState",
+    "Rules",
     "check_parameters",
     "columns_of",
     "fit_options",
     "generator",
+    "is_number",
     "is_whole",
     "learn_options",
     "softened",
@@ -63,7 +65,8 @@ def _is_classes(value: Any) -> bool:
     return value == "auto" if isinstance(value, str) else is_whole(value, 1)
 
 
-def _is_number(value: Any, least: float) -> bool:
+def is_number(value: Any, least: float) -> bool:
+    """Whether it is a finite number of at least that."""
     real = isinstance(value, int | float | np.integer | np.floating) and not isinstance(value, bool)
     return bool(real and least <= value < inf)
 
@@ -73,7 +76,7 @@ def _is_jobs(jobs: Any) -> bool:
 
 
 def _is_prior(prior: Any) -> bool:
-    return prior is None or isinstance(prior, Mapping) or _is_number(prior, 1)
+    return prior is None or isinstance(prior, Mapping) or is_number(prior, 1)
 
 
 def _is_bins(bins: Any) -> bool:
@@ -81,7 +84,9 @@ def _is_bins(bins: Any) -> bool:
 
 
 _NUMBER = "a number of at least 0"
-_RULES: dict[str, tuple[Callable[[Any], bool], str]] = {
+Rules = dict[str, tuple[Callable[[Any], bool], str]]
+"""For parameters by name: whether a value is good, and what it must be."""
+_RULES: Rules = {
     "n_classes": (_is_classes, "a whole number of at least 1, or 'auto'"),
     "n_init": (lambda x: is_whole(x, 1), "a whole number of at least 1"),
     "prior": (_is_prior, "a number of at least 1, a mapping of them by name, or None"),
@@ -91,19 +96,19 @@ _RULES: dict[str, tuple[Callable[[Any], bool], str]] = {
     "checkpoint": (lambda x: x is None or isinstance(x, str | os.PathLike), "a path or None"),
     "bins": (_is_bins, "a whole number of at least 2, a dict of columns, or None"),
     "unseen": (lambda x: isinstance(x, str) and x in ("error", "missing"), "'error' or 'missing'"),
-    "tol": (lambda x: _is_number(x, 0), _NUMBER),
+    "tol": (lambda x: is_number(x, 0), _NUMBER),
     "max_iter": (lambda x: is_whole(x, 1), "a whole number of at least 1"),
     "n_jobs": (_is_jobs, "a whole number other than 0, or None"),
-    "time_limit": (lambda x: x is None or _is_number(x, 0), f"{_NUMBER}, or None"),
+    "time_limit": (lambda x: x is None or is_number(x, 0), f"{_NUMBER}, or None"),
     "verbose": (lambda x: isinstance(x, bool) or is_whole(x, 0), "a whole number of at least 0"),
 }
 """What a parameter must be, for all estimators that have it."""
 
 
-def check_parameters(given: BaseEstimator, owner: str | None = None) -> None:
-    """Say which parameter has a value it cannot have."""
+def check_parameters(given: BaseEstimator, owner: str | None = None, own: Rules | None = None) -> None:
+    """Say which parameter has a value it cannot have; ``own`` are rules of this estimator alone."""
     values = given.get_params(deep=False)
-    for name, (good, must) in _RULES.items():
+    for name, (good, must) in {**_RULES, **(own or {})}.items():
         if name in values and not good(values[name]):
             raise bad_parameter(name, owner or type(given).__name__, must, values[name])
 
