@@ -12,80 +12,18 @@
 #include <limits>
 
 #include "elementary.hpp"
+#include "over.hpp"
 #include "vec.hpp"
 
 namespace latentree::LATENTREE_ISA {
 namespace {
 
-constexpr int kWidth = LATENTREE_WIDTH;
 constexpr int kBlock = 64;             // top rows handled together
 constexpr double kTiny = std::numeric_limits<double>::min();
 constexpr double kRefuse = 1e-200;     // rows with a smaller probability are redone in logarithms
 constexpr double kLost = 1e-300;       // what an entry may lose when a product underflows
 constexpr double kLostShare = 1e-20;   // and the share of a row's probability this may be
 constexpr double kLn2 = 0.693147180559945309417;
-
-// ---- over arrays -----------------------------------------------------------------------------------
-void log_all(const double* x, double* out, std::size_t n) {
-  for (std::size_t i = 0; i < n; ++i) out[i] = log_of(x[i]);
-}
-
-void exp_all(const double* x, double* out, std::size_t n) {
-  for (std::size_t i = 0; i < n; ++i) out[i] = exp_of(x[i]);
-}
-
-double dot(const double* a, const double* b, std::size_t n) {
-  constexpr std::size_t kStep = 4 * kWidth;
-  Vec<kWidth> sums[4];
-  for (auto& s : sums) s = Vec<kWidth>::all(0.0);
-  std::size_t i = 0;
-  for (; i + kStep <= n; i += kStep)
-    for (int j = 0; j < 4; ++j)
-      sums[j] = fma(load<kWidth>(a + i + j * kWidth), load<kWidth>(b + i + j * kWidth), sums[j]);
-  double total = sum_lanes((sums[0] + sums[1]) + (sums[2] + sums[3]));
-  for (; i < n; ++i) total += a[i] * b[i];
-  return total;
-}
-
-// out[i] = sum over s of given[s] * rows[s][i]
-void mix(const double* given, const double* rows, std::size_t stride, Index states, std::size_t n, double* out) {
-  for (std::size_t i = 0; i < n; ++i) out[i] = given[0] * rows[i];
-  for (Index s = 1; s < states; ++s)
-    for (std::size_t i = 0; i < n; ++i) out[i] += given[s] * rows[s * stride + i];
-}
-
-// out[i] = mean over s of factor[s][i], weighed with given[s] * rows[s][i]
-void mix_factors(const double* given, const double* rows, std::size_t stride, const double* factor,
-                 std::size_t factor_stride, Index states, std::size_t n, double* out) {
-  constexpr std::size_t kPiece = 64;
-  for (std::size_t first = 0; first < n; first += kPiece) {
-    const std::size_t m = n - first < kPiece ? n - first : kPiece;
-    double sum[kPiece] = {}, weighed[kPiece] = {};
-    for (Index s = 0; s < states; ++s) {
-      const double* r = rows + s * stride + first;
-      const double* f = factor + s * factor_stride + first;
-      for (std::size_t i = 0; i < m; ++i) {
-        const double w = given[s] * r[i];
-        sum[i] += w;
-        weighed[i] += w * f[i];
-      }
-    }
-    for (std::size_t i = 0; i < m; ++i) out[first + i] = weighed[i] / (sum[i] + 1e-300);
-  }
-}
-
-// sum of weights[i] * log(over[i] / under[i])
-double weigh_logs(const double* weights, const double* over, const double* under, std::size_t n) {
-  constexpr std::size_t kPiece = 64;
-  double total = 0.0;
-  for (std::size_t first = 0; first < n; first += kPiece) {
-    const std::size_t m = n - first < kPiece ? n - first : kPiece;
-    double logs[kPiece];
-    for (std::size_t i = 0; i < m; ++i) logs[i] = log_of((over[first + i] + 1e-300) / (under[first + i] + 1e-300));
-    total += dot(weights + first, logs, m);
-  }
-  return total;
-}
 
 // ---- layout ---------------------------------------------------------------------------------------
 // Vector width for a node with k states when the states fill the lanes.
