@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .errors import DataError
 from .variables import Variable, numbered
+
+if TYPE_CHECKING:
+    from .engine.plan import Passes
+    from .model import Model
 
 __all__ = ["Table"]
 
@@ -136,6 +140,16 @@ class Table:
         for array in (codes, weights, inverse):
             array.setflags(write=False)
         return cls(codes, weights, variables, inverse, float(weights.sum()) if n is None else float(n))
+
+    def compiled(self, model: Model) -> Passes:
+        """The table compiled for passes with the structure of a model; columns are matched by name."""
+        from .engine.plan import Plan
+
+        return Plan.of(model, self)
+
+    def tables(self) -> Iterator[Table]:
+        """The tables that this one is made of: only itself, unless it is one of :mod:`latentree.scale`."""
+        yield self
 
     @property
     def n_patterns(self) -> int:
