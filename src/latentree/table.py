@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 __all__ = ["Table"]
 
 MISSING = -1
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, eq=False)
@@ -147,9 +148,12 @@ class Table:
 
         return Plan.of(model, self)
 
-    def tables(self) -> Iterator[Table]:
-        """The tables that this one is made of: only itself, unless it is one of :mod:`latentree.scale`."""
-        yield self
+    def each(self, f: Callable[..., T], *more: Sequence[Any]) -> list[T]:
+        """Call a function with every table that this one is made of: itself, unless it is of :mod:`latentree.scale`.
+
+        Whatever is a sum over rows is a sum over these calls. Items of further sequences go to the table they are for.
+        """
+        return [f(self, *items) for items in (zip(*more, strict=True) if more else [()])]
 
     @property
     def n_patterns(self) -> int:
@@ -201,11 +205,27 @@ class Table:
         return table_from(data, **options)
 
     @classmethod
+    def from_chunks(cls, source: Any, **options: Any) -> Table:
+        """Build from data that come in pieces, or do not fit into memory; see :func:`latentree.scale.from_chunks`."""
+        from .scale import from_chunks
+
+        return from_chunks(source, **options)
+
+    @classmethod
     def read(cls, path: Any, **options: Any) -> Table:
         """Build from a CSV, TSV, Parquet, ARFF or HLCM file; see :func:`latentree.formats.read_table`."""
         from .formats import read_table
 
         return read_table(path, **options)
+
+
+def row_keys(codes: NDArray[np.int16]) -> NDArray[np.uint64]:
+    """A hash of each row's codes, by which rows can be put in an order that does not depend on that of the data."""
+    key = np.zeros(len(codes), dtype=np.uint64)
+    for column in codes.T:
+        key = (key ^ column.astype(np.uint64)) * np.uint64(0x9E3779B97F4A7C15)
+        key ^= key >> np.uint64(29)
+    return key
 
 
 def checked_weights(weights: ArrayLike, n_rows: int) -> NDArray[np.float64]:

@@ -22,8 +22,8 @@ FloatArray = NDArray[np.float64]
 class Plans(Passes):
     """The plans of several tables; counts of a + counts of b = counts of a and b.
 
-    Plans are compiled when first needed. They stay in memory as long as there is room; those for which there is none are
-    compiled for every pass, without shared sub-patterns, which would take longer to find than they save in one pass.
+    Plans are compiled when first needed. They stay in memory as long as there is room; those for which there is none
+    are compiled for every pass, without shared sub-patterns, which would take longer to find than they save.
 
     Parameters
     ----------
@@ -40,8 +40,8 @@ class Plans(Passes):
 
     Notes
     -----
-    Tables are worked on by several threads at a time and summed in their order: the result does not depend on the number
-    of threads, nor on the memory beyond rounding.
+    Tables are worked on by several threads at a time and summed in their order: the result does not depend on the
+    number of threads, nor on the memory beyond rounding.
     """
 
     def __init__(
