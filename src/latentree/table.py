@@ -152,6 +152,7 @@ class Table:
         """Call a function with every table that this one is made of: itself, unless it is of :mod:`latentree.scale`.
 
         Whatever is a sum over rows is a sum over these calls. Items of further sequences go to the table they are for.
+        The function may be sent to other processes: it should hold no more than it needs.
         """
         return [f(self, *items) for items in (zip(*more, strict=True) if more else [()])]
 

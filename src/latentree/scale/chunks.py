@@ -1,4 +1,4 @@
-"""Tables from data in pieces: distinct rows are merged as the pieces come, and go to the disk when they are too many."""
+"""Tables from data in pieces: distinct rows are merged as they come, and go to the disk when they are too many."""
 
 from __future__ import annotations
 
@@ -110,8 +110,8 @@ def from_chunks(
     if variables is None and bins is not None:
         if not pieces.again:
             raise DataError(
-                "With bins= the data are read twice, but this source can be read once only. Give files, a function that "
-                "returns the source anew, or variables=."
+                "With bins= the data are read twice, but this source can be read once only. Give files, a function "
+                "that returns the source anew, or variables=."
             )
         variables = variables_of(pieces, columns=columns, drop=drop, bins=bins, merge_rare=merge_rare, **options)
     with tempfile.TemporaryDirectory(prefix="latentree-") as scratch:

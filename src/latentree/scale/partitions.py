@@ -66,7 +66,7 @@ class Scattered(Table):
     def _all_rows(self) -> NoReturn:
         raise DataError(
             f"This needs all {self.n_patterns:,} distinct rows at once, but they lie in {len(self.sizes)} tables, "
-            "because they did not fit into the memory allowed. Take a sample of them, table.sample(100_000, rng), or, if "
+            "because they did not fit into the memory allowed. Take a sample, table.sample(100_000, rng), or, if "
             "they fit now, table.joined()."
         )
 

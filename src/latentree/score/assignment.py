@@ -92,7 +92,8 @@ def average_posteriors(fit: Fit, node: str | int | None = None) -> Assignment:
     ([44.0, 35.0], [[1.0, 0.0], [0.0, 1.0]], 0.0)
     """
     v = latent_node(fit.model, node)
-    found = fit.table.each(lambda rows: _assigned(fit.model, v, rows))
+    model = fit.model
+    found = fit.table.each(lambda rows: _assigned(model, v, rows))
     table, modal, expected, wrong = (sum(own[1:], own[0]) for own in zip(*found, strict=True))
     n = float(modal.sum())
     with np.errstate(invalid="ignore", divide="ignore"):

@@ -53,7 +53,8 @@ def icl(fit: Fit) -> float:
     """
     _needs_latent(fit, "ICL")
     layout = layout_of(fit)
-    assigned = fit.table.each(lambda rows: assigned_counts(fit.model, rows))
+    model = fit.model
+    assigned = fit.table.each(lambda rows: assigned_counts(model, rows))
     counts = layout.counts(np.sum(assigned, axis=0))
     hidden = np.repeat(layout.hidden, layout.widths)
     totals = layout.spread(layout.sums(counts))
