@@ -32,7 +32,7 @@ demo: $(READY)
 	@echo "and every row with the states of its latent variables in out/voting-rows.csv."
 
 test: $(READY)
-	$(BIN)/python -m pytest -n auto tests
+	$(BIN)/python -m pytest -n auto --dist loadgroup tests
 
 # The explorer page in a real browser: a Chromium that is there, or one from the system's packages, or Playwright's own.
 test-browser: $(READY)

@@ -54,9 +54,8 @@ def test_starts_race_over_parts_as_over_one_table(voting_fit):
     )
     assert parts.log_likelihood == pytest.approx(whole.log_likelihood, abs=1e-9)
     assert (np.diff(parts.trace) >= 0).all()
-    again = restart_em(
-        model, table, rng=np.random.default_rng(3), n_starts=16, tol=1e-9, threads=8, plan=as_plans(model, cut(table, 3))
-    )
+    plan = as_plans(model, cut(table, 3))
+    again = restart_em(model, table, rng=np.random.default_rng(3), n_starts=16, tol=1e-9, threads=8, plan=plan)
     assert again.trace.tolist() == parts.trace.tolist()
 
 

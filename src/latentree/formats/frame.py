@@ -134,6 +134,8 @@ def table_from(
     n_rows = _same_length(raw, chosen)
     gone = Missing([missing] if isinstance(missing, str) else missing or ())
     w = read_weights(raw, weights, n_rows, decimal=decimal)
+    if w is not None and not w.any():
+        raise DataError("All rows have weight zero.")
     if variables is not None:
         given = {v.name: v for v in variables}
 
@@ -400,10 +402,7 @@ def read_weights(raw: Mapping[str, Any], weights: Any, n_rows: int, *, decimal: 
         raise _no_weight(column, bad, name)
     w = numbers[column.codes]
     refuse_missing_weights(w)
-    w = checked_weights(w, n_rows)
-    if not w.any():
-        raise DataError("All rows have weight zero.")
-    return w
+    return checked_weights(w, n_rows)
 
 
 def _no_weight(column: Column, bad: NDArray[np.bool_], name: str | None) -> DataError:

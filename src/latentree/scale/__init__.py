@@ -5,5 +5,16 @@ from __future__ import annotations
 from .chunks import from_chunks, read_pieces
 from .cluster import Spread, farm, from_dask
 from .partitions import Partitions, Scattered
+from .predict import assign, posteriors
 
-__all__ = ["Partitions", "Scattered", "Spread", "farm", "from_chunks", "from_dask", "read_pieces"]
+__all__ = [
+    "Partitions",
+    "Scattered",
+    "Spread",
+    "assign",
+    "farm",
+    "from_chunks",
+    "from_dask",
+    "posteriors",
+    "read_pieces",
+]

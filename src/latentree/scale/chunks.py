@@ -133,7 +133,13 @@ def from_chunks(
 
 
 def read_pieces(
-    source: Any, *, weights: str | None = None, on_progress: OnProgress | None = None, **reading: Any
+    source: Any,
+    *,
+    columns: Sequence[str] | None = None,
+    drop: Sequence[str] | None = None,
+    weights: str | None = None,
+    on_progress: OnProgress | None = None,
+    **reading: Any,
 ) -> Frame:
     """Read files in pieces and keep their distinct rows, with what each counts for; they must fit into memory.
 
@@ -144,8 +150,11 @@ def read_pieces(
     ({'x': ['a', 'b']}, [1.0, 3.0])
     """
     merger = Merger(math.inf, Path())
-    raw = _merge_raw(Pieces(source, None, reading), merger, None, None, weights, on_progress)
-    return raw.frame(*merger.merged())
+    raw = _merge_raw(Pieces(source, None, reading), merger, columns, drop, weights, on_progress)
+    found = merger.merged()
+    if found is None:
+        raise DataError("All rows have weight zero.")
+    return raw.frame(*found)
 
 
 def variables_of(
@@ -236,7 +245,8 @@ def _merge_raw(
             small = np.empty((len(w), len(codes)), dtype=np.int16, order="F")
             for i, column in enumerate(codes):
                 small[:, i] = column
-            merger.add(small[w > 0] if not w.all() else small, w[w > 0] if not w.all() else w)
+            if w.any():
+                merger.add(small if w.all() else small[w > 0], w if w.all() else w[w > 0])
         told.piece(len(w))
     if not told.pieces:
         raise DataError("There is no piece of data.")
@@ -255,15 +265,28 @@ def _merge_coded(
     for piece in pieces:
         with told.located():
             table = table_of_piece(piece, variables, unseen, options)
-            merger.add(table.codes, table.weights)
-        told.piece(len(table.inverse))
+            if table is not None:
+                merger.add(table.codes, table.weights)
+        told.piece(_length(piece))
     if not told.pieces:
         raise DataError("There is no piece of data.")
 
 
-def table_of_piece(piece: Any, variables: Sequence[Variable], unseen: str, options: Mapping[str, Any]) -> Table:
-    """The distinct rows of one piece, coded by the states of variables."""
+def table_of_piece(
+    piece: Any, variables: Sequence[Variable], unseen: str, options: Mapping[str, Any]
+) -> Table | None:
+    """The distinct rows of one piece, coded by the states of variables; None if no row counts."""
+    columns, rows = raw_columns(piece), _length(piece)
+    if rows == 0:
+        return None
+    w = read_weights(columns, options["weights"], rows, decimal=options["decimal"])
+    if w is not None and not w.any():
+        return None
     return table_from(piece, variables=variables, unseen=unseen, **options)
+
+
+def _length(piece: Any) -> int:
+    return len(next(iter(raw_columns(piece).values()), ()))
 
 
 def _in_memory(
@@ -275,12 +298,15 @@ def _in_memory(
     merge_rare: float | None,
     n: float | None,
 ) -> Table:
-    codes, weights = merger.merged()
+    found = merger.merged()
+    if found is None:
+        raise DataError("All rows have weight zero.")
+    codes, weights = found
     if raw is None:
         return Table.from_codes(codes, variables, weights, n)
-    found = table_from(raw.frame(codes, weights), missing=missing, decimal=decimal, merge_rare=merge_rare, n=n)
-    own = np.arange(found.n_patterns, dtype=np.int32)
-    return Table._made(found.codes, found.weights, found.variables, own, found.n)
+    table = table_from(raw.frame(codes, weights), missing=missing, decimal=decimal, merge_rare=merge_rare, n=n)
+    own = np.arange(table.n_patterns, dtype=np.int32)
+    return Table._made(table.codes, table.weights, table.variables, own, table.n)
 
 
 def _recoded(codes: NDArray[np.int16], codings: Sequence[Coding]) -> NDArray[np.int16]:

@@ -230,9 +230,9 @@ def _read(piece: Any, columns: Any, drop: Any, weights: str | None) -> Raw:
 def _coded(
     piece: Any, variables: tuple[Variable, ...], unseen: str, options: Mapping[str, Any]
 ) -> tuple[Codes, FloatArray]:
-    if len(piece) == 0:
-        return np.zeros((0, len(variables)), np.int16), np.zeros(0)
     table = table_of_piece(piece, variables, unseen, options)
+    if table is None:
+        return np.zeros((0, len(variables)), np.int16), np.zeros(0)
     return np.asarray(table.codes), np.asarray(table.weights)
 
 

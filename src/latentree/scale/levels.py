@@ -31,7 +31,7 @@ class Levels:
     >>> from latentree.formats.columns import column_from
     >>> seen = Levels("x")
     >>> seen.codes(column_from([2, 1, 2])).tolist(), seen.codes(column_from([3.0, float("nan"), 1.0])).tolist()
-    ([1, 0, 1], [2, -1, 0])
+    ([0, 1, 0], [2, -1, 1])
     """
 
     def __init__(self, name: str, *, most: int | None = MOST) -> None:
@@ -47,7 +47,9 @@ class Levels:
         """Number the cells of one more piece."""
         levels = column.levels.tolist() if isinstance(column.levels, np.ndarray) else column.levels
         place = np.full(len(levels) + 1, -1, dtype=np.int32)  # the last entry serves empty cells
-        for i, level in enumerate(levels):
+        used = np.bincount(column.codes + 1, minlength=len(levels) + 1)[1:] > 0
+        for i in range(len(levels)) if column.declared else np.flatnonzero(used).tolist():
+            level = levels[i]
             key = (_kind(level), level)
             if key not in self._known:
                 self._known[key] = len(self._values)
@@ -60,7 +62,8 @@ class Levels:
                 f"{leave_out(self.name)}."
             )
         self._counts = np.r_[self._counts, np.zeros(len(self._values) - len(self._counts))]
-        np.add.at(self._counts, place[:-1], column.counts(weights))
+        known = place[:-1] >= 0
+        np.add.at(self._counts, place[:-1][known], column.counts(weights)[known])
         self._numeric &= column.is_numeric
         self._whole &= column.is_numeric and np.asarray(column.levels).dtype.kind in "iu"
         self._declared &= column.declared

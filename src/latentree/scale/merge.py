@@ -67,11 +67,10 @@ class Merger:
         if waiting >= max(PENDING, 0 if self._settled is None else len(self._settled[1])):
             self._settle()
 
-    def merged(self) -> Run:
-        """All rows, if none were written to the disk."""
+    def merged(self) -> Run | None:
+        """All rows, if none were written to the disk; None if there are none."""
         assert self.n_runs == 0
         self._settle(last=True)
-        assert self._settled is not None
         return self._settled
 
     def runs(self) -> Iterator[Run]:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import tempfile
+import weakref
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
@@ -132,8 +134,8 @@ class Partitions(Scattered):
         Where they lie.
     memory : float
         Bytes that compiled plans of a model may take; what does not fit is compiled anew for each pass.
-    owner : object, optional
-        Kept as long as this table is: a temporary folder that is removed with it.
+    temporary : bool
+        Whether the folder is removed when this table is no longer needed.
     """
 
     def __init__(
@@ -145,11 +147,13 @@ class Partitions(Scattered):
         n: float,
         weight: float,
         memory: float,
-        owner: object = None,
+        temporary: bool = False,
     ) -> None:
         super().__init__(variables, n, weight, sizes)
-        for name, value in (("folder", folder), ("memory", float(memory)), ("_owner", owner)):
-            object.__setattr__(self, name, value)
+        object.__setattr__(self, "folder", folder)
+        object.__setattr__(self, "memory", float(memory))
+        if temporary:
+            weakref.finalize(self, shutil.rmtree, folder, ignore_errors=True)
 
     folder: Path
     memory: float
@@ -194,8 +198,7 @@ class Partitions(Scattered):
         n_tables : int
             How many tables to make; one must fit into memory a few times.
         """
-        owner = tempfile.TemporaryDirectory(prefix="latentree-") if folder is None else None
-        place = Path(owner.name) if owner is not None else _new_folder(Path(os.fspath(folder or "")))
+        place = Path(tempfile.mkdtemp(prefix="latentree-")) if folder is None else _new_folder(Path(folder))
         for codes, weights in runs:
             keys = row_keys(codes)
             to = ((keys >> np.uint64(32)) * np.uint64(n_tables)) >> np.uint64(32)  # ranges of the hash, in order
@@ -214,7 +217,7 @@ class Partitions(Scattered):
             total += float(weights.sum())
         size = total if n is None else float(n)
         _describe(place, variables, sizes, size, total)
-        return cls(place, variables, sizes, n=size, weight=total, memory=memory, owner=owner)
+        return cls(place, variables, sizes, n=size, weight=total, memory=memory, temporary=folder is None)
 
     @classmethod
     def open(cls, folder: str | os.PathLike[str], *, memory: float = 1e9) -> Partitions:
