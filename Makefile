@@ -9,11 +9,11 @@ SOURCES := pyproject.toml CMakeLists.txt $(wildcard src/latentree/engine/*.cpp s
            $(shell find src -name __init__.py)
 ASAN   := build/sanitize
 
-.PHONY: help setup demo test test-browser lint bench interop docs notebooks fuzz sanitize wheel check clean
+.PHONY: help setup demo test test-browser lint bench bench-scale interop docs notebooks fuzz sanitize wheel check clean
 
 help:
 	@sed -n 's/^# //p' Makefile
-	@echo "make test-browser, lint, bench, interop, docs, notebooks, fuzz, sanitize, wheel, check (all of these but bench and fuzz), clean"
+	@echo "make test-browser, lint, bench, bench-scale, interop, docs, notebooks, fuzz, sanitize, wheel, check (all of these but benchmarks and fuzz), clean"
 
 setup: $(READY)
 
@@ -47,6 +47,10 @@ lint: $(READY)
 bench: $(READY)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-build-isolation --editable ".[bench]"
 	$(BIN)/python benchmarks/engine.py --write
+
+# Data beyond memory and a cluster of processes on this machine; see docs/scaling.md.
+bench-scale: $(READY)
+	$(BIN)/python benchmarks/scale.py --write
 
 # Files and models against the real pgmpy, pyAgrum, networkx and StepMix.
 interop: $(READY)
