@@ -33,7 +33,7 @@ demo: $(READY)
 	@echo "and every row with the states of its latent variables in out/voting-rows.csv."
 
 test: $(READY)
-	$(BIN)/python -m pytest -n auto tests
+	$(BIN)/python -m pytest -n auto --dist loadgroup tests
 
 # The explorer page in a real browser: a Chromium that is there, or one from the system's packages, or Playwright's own.
 test-browser: $(READY)
@@ -105,14 +105,13 @@ define test-installed
 	rm -r build/$(1)/away/src
 	cd build/$(1)/away && ../bin/python -m pytest -n auto tests $(2)
 endef
-EXTRAS := test,dask,duckdb
 
 # The lowest versions that pyproject.toml allows; they warn of each other, which is no matter of ours. Needs Python 3.11 or 3.12.
 oldest: wheel
 	rm -rf build/oldest
 	$(PYTHON) -m venv build/oldest
 	$(BIN)/python tests/package/oldest.py > build/oldest/constraints.txt
-	build/oldest/bin/$(INSTALL) --constraint build/oldest/constraints.txt "$$(echo dist/*.whl)[$(EXTRAS)]"
+	build/oldest/bin/$(INSTALL) --constraint build/oldest/constraints.txt "$$(echo dist/*.whl)[test]"
 	build/oldest/bin/python -m pip check
 	$(call test-installed,oldest,-W ignore::DeprecationWarning)
 
@@ -122,7 +121,7 @@ NEWEST ?= $(shell for v in 3.14 3.13 3.12 3.11; do for p in python$$v $$HOME/.py
 latest: wheel
 	rm -rf build/latest
 	$(NEWEST) -m venv build/latest
-	build/latest/bin/$(INSTALL) --upgrade "$$(echo dist/*.tar.gz)[$(EXTRAS)]"
+	build/latest/bin/$(INSTALL) --upgrade "$$(echo dist/*.tar.gz)[test]"
 	build/latest/bin/python -m pip check
 	$(call test-installed,latest)
 

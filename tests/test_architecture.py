@@ -39,12 +39,21 @@ ORDER = [
     "cli",
 ]
 # Conveniences on the types, imported when they are called.
-LATE = {("table", "engine"), ("table", "formats"), ("model", "infer"), ("model", "formats"), ("model", "report")}
+LATE = {
+    ("table", "engine"),
+    ("table", "model"),  # for its name in a signature
+    ("table", "formats"),
+    ("table", "scale"),
+    ("model", "infer"),
+    ("model", "formats"),
+    ("model", "report"),
+}
 FOREIGN = {
     "sklearn": {"estimators"},
     "matplotlib": {"report"},
     "click": {"cli"},
     "dask": {"scale"},
+    "distributed": {"scale"},
     "duckdb": {"scale"},
 }
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -12,9 +12,14 @@ from numpy.typing import ArrayLike, NDArray
 from .errors import DataError
 from .variables import Variable, numbered
 
+if TYPE_CHECKING:
+    from .engine.plan import Passes
+    from .model import Model
+
 __all__ = ["Table"]
 
 MISSING = -1
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, eq=False)
@@ -137,6 +142,20 @@ class Table:
             array.setflags(write=False)
         return cls(codes, weights, variables, inverse, float(weights.sum()) if n is None else float(n))
 
+    def compiled(self, model: Model) -> Passes:
+        """The table compiled for passes with the structure of a model; columns are matched by name."""
+        from .engine.plan import Plan
+
+        return Plan.of(model, self)
+
+    def each(self, f: Callable[..., T], *more: Sequence[Any]) -> list[T]:
+        """Call a function with every table that this one is made of: itself, unless it is of :mod:`latentree.scale`.
+
+        Whatever is a sum over rows is a sum over these calls. Items of further sequences go to the table they are for.
+        The function may be sent to other processes: it should hold no more than it needs.
+        """
+        return [f(self, *items) for items in (zip(*more, strict=True) if more else [()])]
+
     @property
     def n_patterns(self) -> int:
         """Number of distinct rows."""
@@ -187,11 +206,27 @@ class Table:
         return table_from(data, **options)
 
     @classmethod
+    def from_chunks(cls, source: Any, **options: Any) -> Table:
+        """Build from data that come in pieces, or do not fit into memory; see :func:`latentree.scale.from_chunks`."""
+        from .scale import from_chunks
+
+        return from_chunks(source, **options)
+
+    @classmethod
     def read(cls, path: Any, **options: Any) -> Table:
         """Build from a CSV, TSV, Parquet, ARFF or HLCM file; see :func:`latentree.formats.read_table`."""
         from .formats import read_table
 
         return read_table(path, **options)
+
+
+def row_keys(codes: NDArray[np.int16]) -> NDArray[np.uint64]:
+    """A hash of each row's codes, by which rows can be put in an order that does not depend on that of the data."""
+    key = np.zeros(len(codes), dtype=np.uint64)
+    for column in codes.T:
+        key = (key ^ column.astype(np.uint64)) * np.uint64(0x9E3779B97F4A7C15)
+        key ^= key >> np.uint64(29)
+    return key
 
 
 def checked_weights(weights: ArrayLike, n_rows: int) -> NDArray[np.float64]:

@@ -32,12 +32,17 @@ def command(model: str, data: str, out: str | None, as_json: bool, **reading: An
     weight 0 and in rows that the model cannot produce.
 
     With --json and without --out the JSON object holds the appended columns.
+
+    DATA may also be a folder of files or a pattern such as 'data/*.parquet'. These are read piece by piece, whatever
+    their size, and the rows are written to --out, which ends in .parquet, .csv or .tsv.
     """
-    from .data import load_model, open_source, table_for
+    from .data import in_pieces, load_model, open_source, table_for
     from .files import check_outputs, check_rows_file, print_rows, write_rows
     from .rows import assigned, joined, weighed
 
     started = time.perf_counter()
+    if in_pieces(data):
+        return _in_pieces(model, data, out, as_json, started, reading)
     check_rows_file("--out", out)
     check_outputs({"--out": out}, [model, data])
     loaded = load_model(model)
@@ -56,3 +61,23 @@ def command(model: str, data: str, out: str | None, as_json: bool, **reading: An
         document |= {"seed": loaded.provenance.get("seed")}
         document |= {"seconds": time.perf_counter() - started, "warnings": session().warnings}
         emit(document | ({"columns": added} if out is None else {}))
+
+
+def _in_pieces(model: str, data: str, out: str | None, as_json: bool, started: float, reading: dict[str, Any]) -> None:
+    """Read a folder piece by piece, and write every row."""
+    from ..errors import ParameterError
+    from ..scale import assign
+    from .data import load_model, missing_texts
+    from .files import check_outputs
+
+    if out is None:
+        raise ParameterError("The rows of a folder are written to a file: give --out rows.parquet.")
+    check_outputs({"--out": out}, [model])
+    told = ("format", "encoding", "delimiter", "unseen", "decimal")
+    options: dict[str, Any] = {name: reading[name] for name in told if reading.get(name) is not None}
+    options |= {"header": False} if reading.get("no_header") else {}
+    missing = missing_texts(reading.get("missing", ()), bool(reading.get("no_default_missing")))
+    rows = assign(load_model(model), data, out, missing=missing, **options)
+    note(f"{rows:,} rows written to '{out}'.")
+    if as_json:
+        emit({"command": "assign", "data": data, "n_rows": rows, "seconds": time.perf_counter() - started})

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from ..errors import DataError, FileFormatError
 from .command import session
 from .output import note
+from .rows import free_name
 from .types import Bins, merged_bins, split
 
 if TYPE_CHECKING:
@@ -39,6 +40,8 @@ class Source:
         Columns to use unless the user says others.
     weights : str or None
         Column of weights unless the user names another.
+    dropped : tuple of str
+        Columns that the user did not want and that were not even read.
     """
 
     name: str
@@ -46,6 +49,7 @@ class Source:
     frame: Frame
     columns: tuple[str, ...] | None = None
     weights: str | None = None
+    dropped: tuple[str, ...] = ()
 
 
 def open_source(
@@ -54,11 +58,13 @@ def open_source(
     """Read a file, standard input (``-``), or a data set by its name if there is no such file."""
     from ..formats import read_frame
 
+    if in_pieces(data):
+        header = False if no_header else None
+        reading = {"format": format, "delimiter": delimiter, "encoding": encoding, "header": header}
+        return _in_pieces(data, reading, *(rest.get(name) for name in ("columns", "drop", "weights")))
     if not os.path.exists(data) and data != "-":
         return _data_set(data)
     path, name = (STANDARD_INPUT, "standard input") if data == "-" else (data, Path(data).name)
-    if os.path.isdir(path):
-        raise DataError(f"'{data}' is a folder. Give a file in it.")
     frame = read_frame(
         path,
         format=format or ("csv" if data == "-" else None),
@@ -67,6 +73,27 @@ def open_source(
         header=False if no_header else None,
     )
     return Source(name, None if data == "-" else data, frame)
+
+
+def in_pieces(data: str) -> bool:
+    """Whether the data are a folder of files, or all files that fit a pattern."""
+    return os.path.isdir(data) or (not os.path.exists(data) and any(c in data for c in "*?["))
+
+
+def _in_pieces(data: str, reading: Mapping[str, Any], columns: Any, drop: Any, weights: str | None) -> Source:
+    """Read a folder or all files that fit a pattern, piece by piece; equal rows become one with a weight."""
+    from ..formats.columns import Frame
+    from ..scale import read_pieces
+
+    chosen = [name for text in columns or () for name in split(text)] or None
+    dropped = [name for text in drop or () for name in split(text)]
+    given: dict[str, Any] = {name: value for name, value in reading.items() if value is not None}
+    found = read_pieces(data, columns=chosen, drop=dropped, weights=weights, **given)
+    assert found.weights is not None
+    count = weights or free_name("rows", found.columns)
+    frame = Frame({**found.columns, count: found.weights})
+    note(f"'{data}': {found.weights.sum():,.6g} rows, {frame.n_rows:,} of them distinct. Those are used, with weights.")
+    return Source(Path(data).name, None, frame, weights=count, dropped=tuple(dropped))
 
 
 def _data_set(name: str) -> Source:
@@ -104,7 +131,7 @@ def table_to_learn_from(
     return table_from(
         source.frame,
         columns=_names(columns, known) or source.columns,
-        drop=_names(drop, known),
+        drop=[name for name in _names(drop, known) if name not in source.dropped],
         weights=weights or source.weights,
         bins=merged_bins(bins),
         merge_rare=merge_rare,

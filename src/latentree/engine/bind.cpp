@@ -213,6 +213,7 @@ NB_MODULE(_core, m) {
         const std::size_t rows = e.plan().n_rows();
         return give(std::move(out), {rows, width});
       })
+      .def_prop_ro("n_bytes", [](const Engine& e) { return e.plan().n_bytes(); })
       .def("root_messages", [](const Engine& e, Vector parameters) {
         std::vector<double> rows, scale, logs;
         check_parameters(e, parameters.size());
@@ -252,6 +253,18 @@ NB_MODULE(_core, m) {
         const nb::gil_scoped_release release;
         const std::lock_guard<std::mutex> lock(e.mutex());
         e.keep(chosen);
+      })
+      .def("asked", [](Em& e) {
+        std::vector<double> points = look(e, [&] { return e.asked(); });
+        const std::size_t d = e.run(0).parameters.size(), n = points.size() / d;
+        return give(std::move(points), {n, d});
+      })
+      .def("answer", [](Em& e, Vector log_likelihood, Matrix counts, int max_iterations, double tolerance) {
+        const std::size_t n = log_likelihood.size();
+        require(counts.shape(0) == n && counts.shape(1) == e.run(0).parameters.size(), "counts for each answer");
+        const nb::gil_scoped_release release;
+        const std::lock_guard<std::mutex> lock(e.mutex());
+        e.answer(log_likelihood.data(), counts.data(), n, max_iterations, tolerance);
       })
       .def_prop_ro("n_runs", &Em::n_runs)
       .def("parameters", [](Em& e, std::size_t i) { return give(look(e, [&] { return e.run(i).parameters; })); })

@@ -109,6 +109,22 @@ void Em::keep(const std::vector<std::size_t>& chosen) {
   runs_ = std::move(kept);
 }
 
+std::vector<double> Em::asked() const {
+  std::vector<double> points;
+  for (const auto& run : runs_)
+    if (run->status == Status::running) points.insert(points.end(), run->next().begin(), run->next().end());
+  return points;
+}
+
+void Em::answer(const double* log_lik, const double* counts, std::size_t n, int max_iterations, double tolerance) {
+  const std::size_t d = static_cast<std::size_t>(engine_->plan().n_parameters);
+  std::vector<Run*> open;
+  for (auto& run : runs_)
+    if (run->status == Status::running) open.push_back(run.get());
+  if (open.size() != n) throw std::invalid_argument("one answer for each point asked for");
+  for (std::size_t i = 0; i < n; ++i) open[i]->absorb(log_lik[i], counts + i * d, tolerance, max_iterations);
+}
+
 bool Em::advance(int max_iterations, double tolerance, double seconds, int threads) {
   using Clock = std::chrono::steady_clock;
   const auto began = Clock::now();

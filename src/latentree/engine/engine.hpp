@@ -119,6 +119,10 @@ class Em {
   std::size_t n_runs() const { return runs_.size(); }
   std::mutex& mutex() { return mutex_; }
   void keep(const std::vector<std::size_t>& chosen);  // drops the others; those stopped by their iterations go on
+  // The same in two halves, for data that lie elsewhere: the points [n][parameters] at which the unfinished runs want to
+  // know log-likelihood and counts, and the answers in the same order.
+  std::vector<double> asked() const;
+  void answer(const double* log_likelihood, const double* counts, std::size_t n, int max_iterations, double tolerance);
 
  private:
   std::shared_ptr<const Engine> engine_;

@@ -492,6 +492,17 @@ class Compiler {
 
 }  // namespace
 
+std::size_t Plan::n_bytes() const {
+  std::size_t indices = top_index.size() + row_of.size() + representative.size(), numbers = weights.size();
+  for (const Column& c : columns) {
+    indices += c.ids.size();
+    numbers += c.likelihood.size() + c.log_scale.size() + c.log_likelihood.size();
+  }
+  for (const Slot& s : slots) numbers += s.value.size() + s.log_scale.size();
+  for (const Op& op : ops) indices += op.index.size();
+  return indices * sizeof(Index) + numbers * sizeof(double);
+}
+
 double Plan::work() const {
   double total = 0.0;
   for (const Op& op : ops) {

@@ -66,6 +66,7 @@ struct Plan {
 
   Index n_rows() const { return static_cast<Index>(weights.size()); }
   double work() const;         // multiply-adds of one pass, for choosing and for the benchmarks
+  std::size_t n_bytes() const; // memory it takes, but for what does not grow with the data
 };
 
 struct PlanOptions {

@@ -6,8 +6,10 @@ The compiling and the arithmetic are in C++ (``plan.cpp``, ``kernels.cpp``); thi
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,7 +20,7 @@ from ..table import Table
 from ..tree import Tree
 from . import _core
 
-__all__ = ["Evidence", "Plan", "evidence_of"]
+__all__ = ["Evidence", "Passes", "Plan", "evidence_of"]
 
 FloatArray = NDArray[np.float64]
 
@@ -107,7 +109,43 @@ def evidence_of(model: Model, table: Table) -> list[Evidence]:
     return out
 
 
-class Plan:
+class Passes(ABC):
+    """All that an estimation method needs to know of data: the tree, the total weight, and what a pass tells.
+
+    Sums over rows are all there is to it, so the rows may lie anywhere: in one :class:`Plan`, in several
+    (:mod:`latentree.engine.plans`), or on other machines (:mod:`latentree.scale`).
+
+    Attributes
+    ----------
+    tree : Tree
+        The structure.
+    weight : float
+        Sum of the weights of all rows.
+    """
+
+    tree: Tree
+    weight: float
+
+    @abstractmethod
+    def evaluate_batch(
+        self, parameters: FloatArray, *, counts: bool = True, threads: int = 1, lanes: int = 0
+    ) -> tuple[FloatArray, FloatArray]:
+        """Log-likelihoods [sets] and expected counts [sets, size] of several vectors in shared passes.
+
+        With ``counts=False`` only the way up is gone, and the second array is of no use.
+        """
+
+    def evaluate(self, parameters: FloatArray, *, threads: int = 1) -> Counts:
+        """Log-likelihood and expected counts of one flat vector of probabilities."""
+        log_likelihood, counts = self.evaluate_batch(parameters[None], threads=threads, lanes=1)
+        return Counts(counts[0], float(log_likelihood[0]), self.weight)
+
+    def log_likelihood(self, parameters: FloatArray, *, threads: int = 1) -> float:
+        """Log-likelihood alone: only the way up."""
+        return float(self.evaluate_batch(parameters[None], counts=False, threads=threads, lanes=1)[0][0])
+
+
+class Plan(Passes):
     """A tree and evidence compiled for repeated evaluation.
 
     Parameters
@@ -138,6 +176,7 @@ class Plan:
         self.weights = np.ascontiguousarray(weights, dtype=np.float64)
         if self.weights.ndim != 1 or not (np.isfinite(self.weights) & (self.weights >= 0)).all():
             raise ModelError("Weights must be a list of finite numbers of at least 0.")
+        self.weight = float(self.weights.sum())
         self.evidence = tuple(e.checked(tree, len(self.weights)) for e in evidence)
         hard = [e.node for e in self.evidence if e.likelihood is None]
         if len(set(hard)) < len(hard):
@@ -145,6 +184,7 @@ class Plan:
             raise ModelError(f"'{twice}' has two columns of values; one column of values a node, please.")
         if root is not None and root != 0 and len(tree.neighbours(root)) < 2:
             raise ModelError(f"Messages cannot meet in '{tree.names[root]}', the end of a branch.")
+        self._options = {"share": share, "root": root}
         self._engine = _core.make_engine(
             np.ascontiguousarray(tree.parent),
             np.ascontiguousarray(tree.cardinality),
@@ -159,6 +199,9 @@ class Plan:
         """Plan for a model and a table."""
         return cls(model.tree, evidence_of(model, table), table.weights, **options)  # type: ignore[arg-type]
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _compiled, (self.tree, self.evidence, self.weights, self._options)
+
     @property
     def core(self) -> _core.Engine:
         """The compiled plan."""
@@ -169,23 +212,14 @@ class Plan:
         """Which distinct row each data row is, as numbered by :meth:`row_log_likelihood` and others."""
         return self._engine.row_of
 
-    def evaluate(self, parameters: FloatArray, *, threads: int = 1) -> Counts:
-        """Log-likelihood and expected counts of one flat vector of probabilities."""
-        log_likelihood, counts = self._engine.evaluate(self._checked(parameters)[None], True, threads, 1)
-        return Counts(counts[0], float(log_likelihood[0]), float(self.weights.sum()))
-
     def evaluate_batch(
-        self, parameters: FloatArray, *, threads: int = 1, lanes: int = 0
+        self, parameters: FloatArray, *, counts: bool = True, threads: int = 1, lanes: int = 0
     ) -> tuple[FloatArray, FloatArray]:
         """Log-likelihoods [sets] and expected counts [sets, size] of several vectors in shared passes."""
         p = np.ascontiguousarray(parameters, dtype=np.float64)
         if p.ndim != 2 or p.shape[1] != self.tree.size:
             raise ModelError(f"The tree needs {self.tree.size} probabilities a set. Got shape {p.shape}.")
-        return self._engine.evaluate(p, True, threads, lanes)
-
-    def log_likelihood(self, parameters: FloatArray, *, threads: int = 1) -> float:
-        """Log-likelihood alone: only the way up."""
-        return float(self._engine.evaluate(self._checked(parameters)[None], False, threads, 1)[0][0])
+        return self._engine.evaluate(p, counts, threads, lanes)
 
     def row_log_likelihood(self, parameters: FloatArray, *, threads: int = 1) -> FloatArray:
         """log P(row) of every data row."""
@@ -201,3 +235,8 @@ class Plan:
         if p.shape != (self.tree.size,):
             raise ModelError(f"The tree needs {self.tree.size} probabilities. Got shape {p.shape}.")
         return p
+
+
+def _compiled(tree: Tree, evidence: Sequence[Evidence], weights: FloatArray, options: dict[str, Any]) -> Plan:
+    """Compile again what was sent to another process."""
+    return Plan(tree, evidence, weights, **options)

@@ -18,7 +18,7 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from ..engine.plan import Plan
+from ..engine.plan import Passes
 from ..errors import bad_parameter
 from ..model import FloatArray, Model
 from ..runner import Budget, Clock, OnProgress, StopReason, run
@@ -51,7 +51,7 @@ def annealing(
     budget: Budget | Clock | None = None,
     threads: int = 1,
     on_progress: OnProgress | None = None,
-    plan: Plan | None = None,
+    plan: Passes | None = None,
 ) -> Fit:
     """Deterministic annealing EM; see :func:`latentree.estimation.estimate`.
 
@@ -72,7 +72,7 @@ def annealing(
     check_limits(tol, max_iterations, threads)
     betas = _checked(schedule)
     clock = clock_of(budget)
-    plan = plan or Plan.of(model, table)
+    plan = plan or table.compiled(model)
     surfaces = [
         AnnealedSurface(plan, model.parameters, b, prior=prior, basis=basis, held=held, threads=threads) for b in betas
     ]
@@ -127,7 +127,7 @@ class AnnealedSurface(Surface):
 
     def __init__(
         self,
-        plan: Plan,
+        plan: Passes,
         start: FloatArray,
         beta: float,
         *,

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ..engine.plan import Plan
+from ..engine.plan import Passes
 from ..errors import bad_parameter
 from ..model import Counts, FloatArray, Model
 from ..runner import Budget, Clock, OnProgress, Progress, StopReason, run
@@ -52,14 +52,14 @@ def ascend(
     budget: Budget | Clock | None = None,
     threads: int = 1,
     on_progress: OnProgress | None = None,
-    plan: Plan | None = None,
+    plan: Passes | None = None,
     penalty: Penalty | None = None,
 ) -> Fit:
     """Climb by a method until an EM step promises less than ``tol``; see :func:`latentree.estimation.estimate`."""
     began = time.perf_counter()
     check_limits(tol, max_iterations, threads)
     clock = clock_of(budget)
-    plan = plan or Plan.of(model, table)
+    plan = plan or table.compiled(model)
     surface = Surface(plan, model.parameters, prior=prior, basis=basis, held=held, threads=threads, penalty=penalty)
     point = started(surface, model.parameters)
     trace = [point.objective]
@@ -114,7 +114,7 @@ def fitted(
     return Fit(
         model=model.with_parameters(np.where(nothing, 0.0, p), provenance=model.provenance),
         table=table,
-        counts=Counts(np.where(nothing, 0.0, n), point.log_likelihood, float(point.surface.plan.weights.sum())),
+        counts=Counts(np.where(nothing, 0.0, n), point.log_likelihood, point.surface.plan.weight),
         trace=own,
         reason=reason,
         seed=None,

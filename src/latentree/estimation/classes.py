@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from ..errors import bad_parameter
 from ..model import FloatArray, Model, reordered
-from ..table import Table
+from ..table import Table, row_keys
 from ..tree import Tree
 from .fit import Fit
 from .restarts import restart_em
@@ -80,30 +80,60 @@ def row_starts(tree: Tree, table: Table, n: int, rng: np.random.Generator, *, sh
     the mushroom data end 1,400 higher in the log-likelihood on average.
     """
     k = int(tree.cardinality[0])
-    order = order_of_rows(table)
-    chance = table.weights[order] / table.weights.sum()
+    weights = table.each(_weights_in_order)
+    chance = np.concatenate(weights)
+    chance /= chance.sum()
+    drawn = np.array([rng.choice(len(chance), size=k, p=chance, replace=len(chance) < k) for _ in range(n)])
+    rows = _rows_in_order(table, drawn.reshape(-1), np.cumsum([0, *map(len, weights)])).reshape(n, k, -1)
+    shares = []
+    for counts in column_counts(table):
+        counts = counts + max(1e-3 * counts.sum(), 1e-300)  # no state is ruled out from the start
+        shares.append(counts / counts.sum())
     out = np.empty((n, tree.size))
-    for start in out:
-        rows = table.codes[order[rng.choice(len(chance), size=k, p=chance, replace=len(chance) < k)]]
+    for start, seen_rows in zip(out, rows, strict=True):
         start[:k] = 1.0 / k
-        for v, (column, seen) in enumerate(zip(table.codes.T, rows.T, strict=True), start=1):
-            states = int(tree.cardinality[v])
-            shown = column >= 0
-            counts = np.bincount(column[shown], weights=table.weights[shown], minlength=states)
-            counts = counts + max(1e-3 * counts.sum(), 1e-300)  # no state is ruled out from the start
-            overall = counts / counts.sum()
-            own = np.where(seen[:, None] >= 0, np.arange(states) == seen[:, None], overall)
+        for v, (overall, seen) in enumerate(zip(shares, seen_rows.T, strict=True), start=1):
+            own = np.where(seen[:, None] >= 0, np.arange(len(overall)) == seen[:, None], overall)
             start[tree.offsets[v] : tree.offsets[v + 1]] = ((1 - share) * overall + share * own).ravel()
+    return out
+
+
+def _weights_in_order(table: Table) -> FloatArray:
+    return np.asarray(table.weights)[order_of_rows(table)]
+
+
+def _rows_in_order(table: Table, at: NDArray[np.intp], begin: NDArray[np.intp]) -> NDArray[np.int16]:
+    """Rows by their places in the order of all; ``begin`` says where the rows of each table begin."""
+    part = np.searchsorted(begin, at, side="right") - 1
+    wanted = [at[part == i] - begin[i] for i in range(len(begin) - 1)]
+    found = table.each(_picked, wanted)
+    rows = np.empty((len(at), table.n_variables), dtype=np.int16)
+    for i, own in enumerate(found):
+        rows[part == i] = own
+    return rows
+
+
+def _picked(table: Table, at: NDArray[np.intp]) -> NDArray[np.int16]:
+    return np.asarray(table.codes[order_of_rows(table)[at]]) if len(at) else np.empty((0, table.n_variables), np.int16)
+
+
+def column_counts(table: Table) -> list[FloatArray]:
+    """Total weight of each state of every column."""
+    return [np.sum(own, axis=0) for own in zip(*table.each(_counted), strict=True)]
+
+
+def _counted(table: Table) -> list[FloatArray]:
+    out = []
+    for column, variable in zip(table.codes.T, table.variables, strict=True):
+        shown = column >= 0
+        found = np.bincount(column[shown], weights=table.weights[shown], minlength=variable.cardinality)
+        out.append(found.astype(np.float64))
     return out
 
 
 def order_of_rows(table: Table) -> NDArray[np.intp]:
     """Order the patterns by a hash of what they hold, so that the order of the data does not change the draws."""
-    key = np.zeros(table.n_patterns, dtype=np.uint64)
-    for column in table.codes.T:
-        key = (key ^ column.astype(np.uint64)) * np.uint64(0x9E3779B97F4A7C15)
-        key ^= key >> np.uint64(29)
-    return np.argsort(key, kind="stable")
+    return np.argsort(row_keys(table.codes), kind="stable")
 
 
 def reordered_states(fit: Fit, node: int, order: NDArray[np.intp]) -> Fit:

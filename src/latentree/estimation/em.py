@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..engine import _core
-from ..engine.plan import Plan
+from ..engine.plan import Passes, Plan
 from ..errors import ModelError, bad_parameter
 from ..model import Counts, Model
 from ..runner import Budget, Clock, OnProgress, Progress, StopReason
@@ -37,7 +37,7 @@ class Climb:
 
     def __init__(
         self,
-        plan: Plan,
+        plan: Passes,
         starts: FloatArray,
         *,
         prior: Prior = None,
@@ -51,8 +51,11 @@ class Climb:
         tree = plan.tree
         if starts.ndim != 2 or starts.shape[1] != tree.size:
             raise ModelError(f"A start needs {tree.size} probabilities, as the plan's tree. Got shape {starts.shape}.")
+        # Data that lie elsewhere are asked; then a plan without evidence stands for tree and total weight.
+        self._elsewhere = not isinstance(plan, Plan)
+        near = plan if isinstance(plan, Plan) else Plan(tree, [], np.array([plan.weight]))
         self._core = _core.Em(
-            plan.core,
+            near.core,
             np.ascontiguousarray(starts, dtype=np.float64),
             pseudo_counts(tree, prior, basis),
             held_mask(tree, held),
@@ -64,7 +67,7 @@ class Climb:
     ) -> StopReason | None:
         """Take every run to convergence or to that many steps; a reason if the clock or Ctrl-C came first."""
         try:
-            while not self._core.advance(int(iterations), float(tolerance), min(_SLICE, clock.remaining), self.threads):
+            while not self._slice(int(iterations), float(tolerance), min(_SLICE, clock.remaining)):
                 if on_progress is not None:
                     done = max(len(self.trace(i)) for i in range(len(self)))
                     on_progress(Progress("EM", done, iterations, float(self.objectives.max()), clock.elapsed))
@@ -73,6 +76,16 @@ class Climb:
         except KeyboardInterrupt:
             return StopReason.INTERRUPTED
         return None
+
+    def _slice(self, iterations: int, tolerance: float, seconds: float) -> bool:
+        """Some steps of every run; True when all have ended."""
+        if not self._elsewhere:
+            return self._core.advance(iterations, tolerance, seconds, self.threads)
+        points = self._core.asked()
+        if len(points):
+            seen = self.plan.evaluate_batch(points, threads=self.threads)
+            self._core.answer(*seen, iterations, tolerance)
+        return len(points) == 0
 
     def keep(self, runs: Sequence[int]) -> None:
         """Go on with these runs only."""
@@ -108,7 +121,7 @@ class Climb:
 
     def counts(self, run: int) -> Counts:
         """Expected counts at the end of one run."""
-        return Counts(self._core.counts(run), self._core.log_likelihood(run), float(self.plan.weights.sum()))
+        return Counts(self._core.counts(run), self._core.log_likelihood(run), self.plan.weight)
 
     def parameters(self, run: int) -> FloatArray:
         """Where one run ended."""
@@ -128,13 +141,13 @@ def em(
     budget: Budget | Clock | None = None,
     threads: int = 1,
     on_progress: OnProgress | None = None,
-    plan: Plan | None = None,
+    plan: Passes | None = None,
 ) -> Fit:
     """Fit by EM from the model's own parameters; see :func:`latentree.estimation.estimate`."""
     began = time.perf_counter()
     check_limits(tol, max_iterations, threads)
     clock = budget if isinstance(budget, Clock) else (budget or Budget()).start()
-    plan = plan or Plan.of(model, table)
+    plan = plan or table.compiled(model)
     climb = Climb(
         plan, model.parameters[None], prior=prior, basis=basis, held=held, accelerate=accelerate, threads=threads
     )

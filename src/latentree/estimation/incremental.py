@@ -193,6 +193,7 @@ def _blocks(surface: Surface, table: Table, n_blocks: int | None) -> list[Plan]:
         raise bad_parameter("n_blocks", "estimate", "a whole number of at least 1, or None", n_blocks)
     pieces = np.array_split(order_of_rows(table), min(n, BLOCKS if n_blocks is None else int(n_blocks)))
     whole = surface.plan
+    assert isinstance(whole, Plan)
     return [
         Plan(whole.tree, [replace(e, ids=e.ids[rows]) for e in whole.evidence], whole.weights[rows]) for rows in pieces
     ]
@@ -326,6 +327,7 @@ class _Sparse(_Partial):
             return _State(theta, energy, None)
         s, tree = self.surface, self.surface.tree
         plan, at = s.plan, point.parameters
+        assert isinstance(plan, Plan)
         latents = [int(z) for z in tree.latent if tree.cardinality[z] > 1]
         masks = []
         for z, p in zip(latents, plan.posteriors(at, latents) if latents else [], strict=True):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from .classes import column_counts
 from .fit import Fit
 
 __all__ = ["INDEPENDENT", "at_independence"]
@@ -40,14 +41,14 @@ def at_independence(fit: Fit) -> bool:
     ):
         return False
     marginals = fit.model.marginals()
-    names = {v.name: i for i, v in enumerate(fit.table.variables)}
+    counted = dict(zip(fit.table.names, column_counts(fit.table), strict=True))
     total, varying = 0.0, 0
     for variable, node in zip(fit.model.variables, tree.manifest, strict=True):
-        if variable.name not in names:
+        if variable.name not in counted:
             continue
-        codes = fit.table.codes[:, names[variable.name]]
-        seen = codes >= 0
-        counts = np.bincount(codes[seen], weights=fit.table.weights[seen], minlength=variable.cardinality)
+        counts = np.zeros(variable.cardinality)
+        own = counted[variable.name][: variable.cardinality]  # states that either does not know were not seen
+        counts[: len(own)] = own
         shown = counts > 0
         varying += int(shown.sum() > 1)
         with np.errstate(divide="ignore"):

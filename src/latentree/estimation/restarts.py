@@ -7,7 +7,7 @@ import time
 import numpy as np
 from numpy.typing import NDArray
 
-from ..engine.plan import Plan
+from ..engine.plan import Passes
 from ..errors import bad_parameter
 from ..model import FloatArray, Model, random_parameters, row_sums, spread, walk_root
 from ..runner import Budget, Clock, OnProgress, Progress, StopReason
@@ -57,7 +57,7 @@ def restart_em(
     budget: Budget | Clock | None = None,
     threads: int = 1,
     on_progress: OnProgress | None = None,
-    plan: Plan | None = None,
+    plan: Passes | None = None,
 ) -> Fit:
     """Fit from many random starts.
 
@@ -89,7 +89,7 @@ def restart_em(
     if int(finalists) != finalists or finalists < 1:
         raise bad_parameter("finalists", "restart_em", "a whole number of at least 1", finalists)
     clock = budget if isinstance(budget, Clock) else (budget or Budget()).start()
-    plan = plan or Plan.of(model, table)
+    plan = plan or table.compiled(model)
     given = np.empty((0, model.tree.size)) if starts is None else np.asarray(starts, dtype=np.float64)[:n_starts]
     if include:
         given = np.vstack([model.parameters, given])[:n_starts]

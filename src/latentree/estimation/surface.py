@@ -14,7 +14,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from ..engine.plan import Plan
+from ..engine.plan import Passes
 from ..model import FloatArray, row_starts
 from .fit import Basis, Held, Prior, held_mask, pseudo_counts
 
@@ -103,7 +103,7 @@ class Surface:
 
     Parameters
     ----------
-    plan : Plan
+    plan : Passes
         Model structure and data.
     start : float array
         Where the climb starts. Entries that are zero there, without a prior that says otherwise, stay zero.
@@ -115,7 +115,7 @@ class Surface:
 
     def __init__(
         self,
-        plan: Plan,
+        plan: Passes,
         start: FloatArray,
         *,
         prior: Prior = None,
@@ -128,7 +128,7 @@ class Surface:
         self.penalty = penalty
         self.plan, self.tree, self.threads = plan, tree, int(threads)
         self.evaluations = 0
-        self.weight = max(float(plan.weights.sum()), 1e-300)
+        self.weight = max(plan.weight, 1e-300)
         self.starts = row_starts(tree)
         self._row = np.repeat(np.arange(len(self.starts)), np.repeat(tree.cardinality, tree.rows))
         pseudo, mask = pseudo_counts(tree, prior, basis), held_mask(tree, held)

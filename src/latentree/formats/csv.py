@@ -6,7 +6,7 @@ import csv
 import io
 import os
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain, islice
 from typing import Any
 
@@ -15,9 +15,9 @@ import numpy as np
 from ..errors import DataError, FileFormatError, bad_parameter
 from ..table import Table
 from .columns import Column, Frame
-from .text import PathLike, read_text_file, write_text_file
+from .text import PathLike, open_text_file, read_text_file, write_text_file
 
-__all__ = ["read_csv", "write_csv"]
+__all__ = ["csv_pieces", "read_csv", "write_csv"]
 
 DELIMITERS = (",", ";", "\t")
 CHUNK = 20_000
@@ -56,24 +56,70 @@ def read_csv(
     FileFormatError
         When the rows are not all of one length, or quotes do not match; the message names the line.
     """
-    if delimiter is not None and (not isinstance(delimiter, str) or len(delimiter) != 1):
-        raise bad_parameter("delimiter", "read_table", "one character", delimiter)
+    _check_delimiter(delimiter)
     text = read_text_file(path, encoding)
     name = os.fspath(path)
     if not text.strip():
         raise DataError(f"'{name}' is empty.")
     between = delimiter or _sniffed(text)
     try:
-        rows = _rows(text, between)
-        first = next(rows, None)
-        if first is None:  # nothing but quoted blanks
-            raise DataError(f"'{name}' is empty.")
-        if len(first) > MAX_COLUMNS:
-            raise FileFormatError(f"'{name}' has {len(first):,} columns; at most {MAX_COLUMNS:,} are possible.")
-        names = _names(first, name) if header else [f"x{i + 1}" for i in range(len(first))]
-        return Frame(_columns(rows if header else chain([first], rows), names))
+        lines = io.StringIO(text, newline="")
+        names, rows = _headed(_rows(lines, between, _has_blank_quotes(text, between)), name, header)
+        return Frame(_columns(rows, names))
     except (csv.Error, _RaggedError):
         raise _located(text, between, name) from None
+
+
+def csv_pieces(
+    path: PathLike, n_rows: int, *, encoding: str | None = None, delimiter: str | None = None, header: bool = True
+) -> Iterator[Frame]:
+    """Read a CSV or TSV file, gzipped or not, some rows at a time; see :func:`read_csv`.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     write_csv({"a": ["x", "y", "z"]}, folder + "/some.csv")
+    ...     [piece.n_rows for piece in csv_pieces(folder + "/some.csv", 2)]
+    [2, 1]
+    """
+    _check_delimiter(delimiter)
+    name = os.fspath(path)
+    with open_text_file(path, encoding) as file:
+        sample = file.read(SAMPLE_LENGTH)
+        if not sample.strip():
+            raise DataError(f"'{name}' is empty.")
+        between = delimiter or _sniffed(sample)
+    with open_text_file(path, encoding) as file:
+        half = any(_has_blank_quotes(line, between) for line in file)
+    with open_text_file(path, encoding) as file:
+        try:
+            names, rows = _headed(_rows(file, between, half), name, header)
+            while piece := _columns(islice(rows, n_rows), names):
+                if len(next(iter(piece.values()))) == 0:
+                    return
+                yield Frame(piece)
+        except (csv.Error, _RaggedError):
+            raise FileFormatError(
+                f"'{name}': the rows are not all of one length, or a quote is not closed. Repair the file, or give "
+                f"delimiter= if {between!r} is not what separates cells."
+            ) from None
+
+
+def _check_delimiter(delimiter: str | None) -> None:
+    if delimiter is not None and (not isinstance(delimiter, str) or len(delimiter) != 1):
+        raise bad_parameter("delimiter", "read_table", "one character", delimiter)
+
+
+def _headed(rows: Iterator[list[str]], name: str, header: bool) -> tuple[list[str], Iterator[list[str]]]:
+    """Names of the columns, and the rows that hold data."""
+    first = next(rows, None)
+    if first is None:  # nothing but quoted blanks
+        raise DataError(f"'{name}' is empty.")
+    if len(first) > MAX_COLUMNS:
+        raise FileFormatError(f"'{name}' has {len(first):,} columns; at most {MAX_COLUMNS:,} are possible.")
+    names = _names(first, name) if header else [f"x{i + 1}" for i in range(len(first))]
+    return names, rows if header else chain([first], rows)
 
 
 def write_csv(
@@ -119,9 +165,8 @@ class _RaggedError(Exception):
     """A row has another length than the first."""
 
 
-def _reader(text: str, delimiter: str) -> Any:
-    lines = io.StringIO(text, newline="")
-    return csv.reader(lines, delimiter=delimiter, skipinitialspace=_has_blank_quotes(text, delimiter), strict=True)
+def _reader(lines: Iterable[str], delimiter: str, half: bool) -> Any:
+    return csv.reader(lines, delimiter=delimiter, skipinitialspace=half, strict=True)
 
 
 def _has_blank_quotes(text: str, delimiter: str) -> bool:
@@ -129,11 +174,13 @@ def _has_blank_quotes(text: str, delimiter: str) -> bool:
     return delimiter != " " and re.search(rf"(^|{re.escape(delimiter)}) +\"", text, re.MULTILINE) is not None
 
 
-def _rows(text: str, delimiter: str) -> Iterator[list[str]]:
-    """Pass over blank lines. In a file of one column, a quoted empty cell ("") is a row of its own."""
+def _rows(lines: Iterable[str], delimiter: str, half: bool) -> Iterator[list[str]]:
+    """Pass over blank lines. In a file of one column, a quoted empty cell ("") is a row of its own.
+
+    ``half`` says that some blanks stand before a quote.
+    """
     width = 0
-    half = _has_blank_quotes(text, delimiter)
-    for row in _reader(text, delimiter):
+    for row in _reader(lines, delimiter, half):
         if not _is_blank(row) or (row and width == 1):
             width = width or len(row)
             # Blanks on one side are gone already: none at all is better than some.
@@ -191,7 +238,7 @@ def _columns(rows: Iterator[list[str]], names: list[str]) -> dict[str, Column]:
 
 def _located(text: str, delimiter: str, path: str) -> FileFormatError:
     """Read again row by row, for the line at which it goes wrong."""
-    reader = _reader(text, delimiter)
+    reader = _reader(io.StringIO(text, newline=""), delimiter, _has_blank_quotes(text, delimiter))
     expected, start = 0, 1
     while True:
         try:

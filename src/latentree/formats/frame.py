@@ -127,24 +127,26 @@ def table_from(
     _check_options(variables, bins, unseen, merge_rare)
     if decimal not in (".", ","):
         raise bad_parameter("decimal", "table_from", "'.' or ','", decimal)
-    raw = _raw_columns(data)
+    raw = raw_columns(data)
     weights = data.weights if weights is None and isinstance(data, Frame) else weights
     by_name = weights if isinstance(weights, str) else None
-    chosen = _chosen(raw, columns, drop, by_name, variables)
+    chosen = chosen_columns(raw, columns, drop, by_name, variables)
     n_rows = _same_length(raw, chosen)
     gone = Missing([missing] if isinstance(missing, str) else missing or ())
     w = read_weights(raw, weights, n_rows, decimal=decimal)
+    if w is not None and not w.any():
+        raise DataError("All rows have weight zero.")
     if variables is not None:
         given = {v.name: v for v in variables}
 
         def find(name: str, column: Column) -> Coding:
             holds_numbers = given[name].edges is not None or not all(isinstance(s, str) for s in given[name].states)
             if decimal == "," and holds_numbers:
-                column = _read_commas(column, gone, every=False)
+                column = read_commas(column, gone, every=False)
             return match(given[name], column, w, missing=gone, unseen=unseen)
 
         return code_columns(raw, chosen, w, find, n=n)
-    general, cuts = _cuts(bins, chosen)
+    general, cuts = cuts_of(bins, chosen)
     measured = isinstance(data, np.ndarray) and data.dtype.kind == "f"
 
     declared: set[str] = set()
@@ -153,7 +155,7 @@ def table_from(
         column = replace(column, measured=measured)
         declared.update([name] if column.declared else [])
         if decimal == ",":
-            column = _read_commas(column, gone, every=True)
+            column = read_commas(column, gone, every=True)
         cut = cuts.get(name)
         return learn(name, column, w, missing=gone, bins=general, cut=cut, merge_rare=merge_rare, note=note)
 
@@ -163,7 +165,8 @@ def table_from(
     return table
 
 
-def _read_commas(column: Column, missing: Missing, *, every: bool) -> Column:
+def read_commas(column: Column, missing: Missing, *, every: bool) -> Column:
+    """Read a column of text with decimal commas as numbers, if it is one; see :func:`with_points`."""
     pointed = with_points(column, missing, every=every)
     return column if pointed is column else replace(pointed, untyped=True)
 
@@ -227,7 +230,7 @@ def _is_count(bins: Any) -> bool:
     return isinstance(bins, (int, np.integer)) and not isinstance(bins, bool) and bool(bins >= 2)
 
 
-def _cuts(bins: Any, chosen: Sequence[str]) -> tuple[int | None, dict[str, int | Sequence[float]]]:
+def cuts_of(bins: Any, chosen: Sequence[str]) -> tuple[int | None, dict[str, int | Sequence[float]]]:
     """Tell the number of bins that goes for all columns from what goes for some by name."""
     if not isinstance(bins, Mapping):
         return (None if bins is None else int(bins)), {}
@@ -241,7 +244,8 @@ def _cuts(bins: Any, chosen: Sequence[str]) -> tuple[int | None, dict[str, int |
 # ---- columns of whatever data ------------------------------------------------------------------------------------
 
 
-def _raw_columns(data: Any) -> dict[str, Any]:
+def raw_columns(data: Any) -> dict[str, Any]:
+    """Columns of whatever data, by name."""
     if isinstance(data, Frame):
         return dict(data.columns)
     if hasattr(data, "toarray") and not isinstance(data, np.ndarray):  # a sparse matrix
@@ -306,9 +310,10 @@ def _twice(name: str) -> DataError:
     return DataError(f"Two columns are called '{name}'. Rename one of them.")
 
 
-def _chosen(
+def chosen_columns(
     raw: Mapping[str, Any], columns: Any, drop: Any, weights: str | None, variables: Sequence[Variable] | None
 ) -> list[str]:
+    """Names of the columns that are variables, in the order wanted."""
     wanted, out = _names(columns), _names(drop)
     for names, option in ((wanted, "columns="), (out, "drop="), ([weights] if weights else [], "weights=")):
         for name in names:
@@ -397,10 +402,7 @@ def read_weights(raw: Mapping[str, Any], weights: Any, n_rows: int, *, decimal: 
         raise _no_weight(column, bad, name)
     w = numbers[column.codes]
     refuse_missing_weights(w)
-    w = checked_weights(w, n_rows)
-    if not w.any():
-        raise DataError("All rows have weight zero.")
-    return w
+    return checked_weights(w, n_rows)
 
 
 def _no_weight(column: Column, bad: NDArray[np.bool_], name: str | None) -> DataError:

@@ -140,7 +140,7 @@ def dumps(model: Model) -> str:
         f'  "version": {VERSION}',
         f'  "written_by": {_text(_written_by())}',
         f'  "provenance": {_text(_plain(model.provenance, "provenance"))}',
-        f'  "variables": [\n{_lines(_variable_text(v) for v in model.variables)}\n  ]',
+        f'  "variables": [\n{_lines(variable_text(v) for v in model.variables)}\n  ]',
         f'  "nodes": [\n{_lines(_node_text(model, v) for v in range(tree.n_nodes))}\n  ]',
     ]
     return "{\n" + ",\n".join(parts) + "\n}\n"
@@ -164,7 +164,8 @@ def _written_by() -> str:
         return "latentree"
 
 
-def _variable_text(variable: Variable) -> str:
+def variable_text(variable: Variable) -> str:
+    """A variable as it stands in a file."""
     out: dict[str, Any] = {"name": variable.name, "states": [_stored(s, variable) for s in variable.states]}
     if variable.edges is not None:
         out["edges"] = [_number(e, f"An edge of variable '{variable.name}'") for e in variable.edges]
@@ -247,7 +248,7 @@ def loads(text: str) -> Model:
         raise FileFormatError(f"The text is longer than {MAX_BYTES:,} characters; no model file is.")
     document = _parsed(text)
     _check_marker(document)
-    variables = [_variable(v, i) for i, v in enumerate(_field(document, "variables", list, "The file"))]
+    variables = [variable_from(v, i) for i, v in enumerate(_field(document, "variables", list, "The file"))]
     nodes = [_node(v, i) for i, v in enumerate(_field(document, "nodes", list, "The file"))]
     _check_names(variables, nodes)
     nodes = from_the_root(nodes)
@@ -330,7 +331,8 @@ def _field(holder: Mapping[str, Any], key: str, kind: type, where: str) -> Any:
     return value
 
 
-def _variable(raw: Any, position: int) -> Variable:
+def variable_from(raw: Any, position: int) -> Variable:
+    """Read a variable of a file; the position is for errors."""
     where = f"Variable {position + 1}"
     if not isinstance(raw, dict):
         raise FileFormatError(f"{where} must be an object. Got {_kind(raw)}.")

@@ -7,12 +7,15 @@ import gzip
 import io
 import os
 import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import TextIO
 
 from ..errors import FileFormatError, bad_parameter
 from ..files import read_at_most, write_atomically
 
-__all__ = ["MAX_BYTES", "PathLike", "read_bytes", "read_text_file", "write_text_file"]
+__all__ = ["MAX_BYTES", "PathLike", "open_text_file", "read_bytes", "read_text_file", "write_text_file"]
 
 PathLike = str | os.PathLike[str]
 
@@ -61,6 +64,35 @@ def read_text_file(path: PathLike, encoding: str | None = None, *, max_bytes: in
         line = text.count("\n", 0, text.index("\0")) + 1
         raise FileFormatError(f"'{name}', line {line}: a zero character. This is not a text file; see format=.")
     return text.removeprefix("\ufeff")
+
+
+@contextmanager
+def open_text_file(path: PathLike, encoding: str | None = None) -> Iterator[TextIO]:
+    """Open a text file of any size for reading line by line, unpacked if it is gzipped.
+
+    The encoding is found and wrong bytes are reported as by :func:`read_text_file`.
+    """
+    name = os.fspath(path)
+    with open(path, "rb") as raw:
+        packed = raw.read(2) == b"\x1f\x8b"
+    with gzip.open(path, "rb") if packed else open(path, "rb") as file:
+        start = file.read(4)
+        file.seek(0)
+        own = encoding or next((e for mark, e in MARKS if start.startswith(mark)), "utf-8")
+        try:
+            with io.TextIOWrapper(file, encoding=own, newline="") as text:
+                yield text
+        except LookupError:
+            raise bad_parameter(
+                "encoding", "read_table", "the name of an encoding, such as 'cp1252'", encoding
+            ) from None
+        except UnicodeDecodeError as error:
+            raise FileFormatError(
+                f"'{name}' is not {own} text (0x{error.object[error.start]:02x} is in it). "
+                "Give the file's encoding, for example encoding='cp1252' (Windows) or encoding='latin-1'."
+            ) from None
+        except (EOFError, gzip.BadGzipFile, zlib.error) as error:
+            raise FileFormatError(f"'{name}' is packed but cannot be unpacked: {error}.") from None
 
 
 def write_text_file(path: PathLike, text: str) -> None:

@@ -12,6 +12,7 @@ from ..engine.plan import Plan
 from ..errors import DataError, ModelError
 from ..estimation.fit import Fit
 from ..model import Model
+from ..table import Table
 
 __all__ = ["Assignment", "average_posteriors", "latent_node"]
 
@@ -91,8 +92,25 @@ def average_posteriors(fit: Fit, node: str | int | None = None) -> Assignment:
     ([44.0, 35.0], [[1.0, 0.0], [0.0, 1.0]], 0.0)
     """
     v = latent_node(fit.model, node)
-    w = fit.table.weights
-    p = Plan.of(fit.model, fit.table).posteriors(fit.model.parameters, [v])[0]
+    model = fit.model
+    found = fit.table.each(lambda rows: _assigned(model, v, rows))
+    table, modal, expected, wrong = (sum(own[1:], own[0]) for own in zip(*found, strict=True))
+    n = float(modal.sum())
+    with np.errstate(invalid="ignore", divide="ignore"):
+        average = table / table.sum(axis=1, keepdims=True)
+        # Sums of the other entries rather than 1 - p: exact for posteriors near one.
+        others = table.sum(axis=1) - table.diagonal()
+        odds = (table.diagonal() / np.maximum(others, 0.0)) / (expected / (n - expected))
+    error = float(max(wrong, 0.0) / n)
+    guess = 1.0 - float(expected.max()) / n
+    reduction = 1.0 - error / guess if guess > 0 else float("nan")
+    return Assignment(fit.model.tree.names[v], modal, expected, table, average, odds, error, reduction)
+
+
+def _assigned(model: Model, v: int, rows: Table) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
+    """Sums over rows: posteriors by assigned state, weights by assigned state, posteriors, expected errors."""
+    w = rows.weights
+    p = Plan.of(model, rows).posteriors(model.parameters, [v])[0]
     if np.isnan(p).any():
         raise DataError(
             "The model cannot produce some of the rows, so that they belong to no state. Fit it to these data, or with "
@@ -103,16 +121,7 @@ def average_posteriors(fit: Fit, node: str | int | None = None) -> Assignment:
     table = np.zeros((k, k))
     np.add.at(table, own, w[:, None] * p)
     modal = np.bincount(own, weights=w, minlength=k).astype(np.float64)
-    expected, n = w @ p, float(w.sum())
-    with np.errstate(invalid="ignore", divide="ignore"):
-        average = table / table.sum(axis=1, keepdims=True)
-        # Sums of the other entries rather than 1 - p: exact for posteriors near one.
-        others = table.sum(axis=1) - table.diagonal()
-        odds = (table.diagonal() / np.maximum(others, 0.0)) / (expected / (n - expected))
-    error = float(max(w @ (1.0 - p.max(axis=1)), 0.0) / n)
-    guess = 1.0 - float(expected.max()) / n
-    reduction = 1.0 - error / guess if guess > 0 else float("nan")
-    return Assignment(fit.model.tree.names[v], modal, expected, table, average, odds, error, reduction)
+    return table, modal, w @ p, np.asarray(w @ (1.0 - p.max(axis=1)))
 
 
 def latent_node(model: Model, node: str | int | None) -> int:

@@ -53,7 +53,9 @@ def icl(fit: Fit) -> float:
     """
     _needs_latent(fit, "ICL")
     layout = layout_of(fit)
-    counts = layout.counts(assigned_counts(fit.model, fit.table))
+    model = fit.model
+    assigned = fit.table.each(lambda rows: assigned_counts(model, rows))
+    counts = layout.counts(np.sum(assigned, axis=0))
     hidden = np.repeat(layout.hidden, layout.widths)
     totals = layout.spread(layout.sums(counts))
     shares = np.divide(counts, totals, out=np.zeros_like(counts), where=totals > 0)

@@ -98,7 +98,9 @@ def information(mode: Fit, prior: Prior, basis: Basis) -> FloatArray:
     layout = layout_of(mode)
     theta = layout.parameters(mode)
     added = np.zeros(len(theta)) if prior is None else _added(layout.alphas(prior), basis)
-    mean, covariance = moments_of_counts(mode.model, mode.table)
+    model = mode.model
+    found = mode.table.each(lambda rows: moments_of_counts(model, rows))
+    mean, covariance = (np.sum(own, axis=0) for own in zip(*found, strict=True))
     n, variance = layout.counts(mean) + added, layout.covariance(covariance)
     free = np.ones(len(theta), dtype=bool)
     free[layout.starts] = False

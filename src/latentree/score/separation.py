@@ -6,17 +6,22 @@ import numpy as np
 
 from ..engine.plan import Plan
 from ..estimation.fit import Fit
+from ..table import Table
 
 __all__ = ["entropy", "relative_entropy"]
 
 
 def entropy(fit: Fit, node: str | int = 0) -> float:
     """Sum over the rows of the entropy of P(node | row), in nats; 0 when all rows are certain."""
-    v = fit.model.tree.node(node)
-    p = Plan.of(fit.model, fit.table).posteriors(fit.model.parameters, [v])[0]
-    with np.errstate(divide="ignore", invalid="ignore"):
-        terms = np.where(p > 0, p * np.log(p), 0.0)
-    return float(-(fit.table.weights @ terms.sum(axis=1))) + 0.0
+    model, v = fit.model, fit.model.tree.node(node)
+
+    def of_rows(table: Table) -> float:
+        p = Plan.of(model, table).posteriors(model.parameters, [v])[0]
+        with np.errstate(divide="ignore", invalid="ignore"):
+            terms = np.where(p > 0, p * np.log(p), 0.0)
+        return float(-(table.weights @ terms.sum(axis=1)))
+
+    return sum(fit.table.each(of_rows)) + 0.0
 
 
 def relative_entropy(fit: Fit, node: str | int = 0) -> float:
@@ -28,4 +33,4 @@ def relative_entropy(fit: Fit, node: str | int = 0) -> float:
     k = int(fit.model.tree.cardinality[fit.model.tree.node(node)])
     if k == 1:
         return 1.0
-    return 1.0 - entropy(fit, node) / (float(fit.table.weights.sum()) * float(np.log(k)))
+    return 1.0 - entropy(fit, node) / (fit.counts.weight * float(np.log(k)))

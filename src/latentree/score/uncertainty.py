@@ -232,11 +232,12 @@ class _Directions:
 def _from_information(fit: Fit, method: str, level: float, pseudo: FloatArray | None, held: Held) -> StandardErrors:
     model, tree = fit.model, fit.model.tree
     theta = model.parameters
-    rows, grams, pairs = information_sums(model, fit.table)
+    found = fit.table.each(lambda table: information_sums(model, table))
+    rows, grams, pairs = (np.sum(own, axis=0) for own in zip(*found, strict=True))
     counts = rows if pseudo is None else rows + pseudo
     fixed = _constant(tree, held)
     boundary = _at_boundary(tree, theta, fixed)
-    empty = ~fixed & (spread(tree, row_sums(tree, counts)) <= BOUNDARY * max(1.0, float(fit.table.weights.sum())))
+    empty = ~fixed & (spread(tree, row_sums(tree, counts)) <= BOUNDARY * max(1.0, fit.counts.weight))
     ways = _directions(tree, theta, ~fixed & ~boundary & ~empty, spread(tree, row_sums(tree, counts)))
 
     scaled = np.outer(ways.scale, ways.scale)

@@ -10,7 +10,6 @@ from __future__ import annotations
 import numpy as np
 from scipy.special import digamma
 
-from ..engine.plan import Plan
 from ..errors import bad_parameter
 from ..estimation.fit import Fit, Prior
 from .aliasing import aliasing as log_aliases
@@ -52,7 +51,7 @@ def variational_trace(fit: Fit, *, prior: Prior = 1.0, tol: float = 1e-8, max_it
     """The bound after each step of VB-EM; it never falls. Parameters are those of :func:`variational`."""
     if int(max_iterations) != max_iterations or max_iterations < 1:
         raise bad_parameter("max_iterations", "variational", "a whole number of at least 1", max_iterations)
-    layout, plan = layout_of(fit), Plan.of(fit.model, fit.table)
+    layout, plan = layout_of(fit), fit.table.compiled(fit.model)
     alpha = layout.alphas(prior)
     posterior = alpha + layout.counts(fit.counts.vector)
     trace: list[float] = []

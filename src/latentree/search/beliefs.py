@@ -10,6 +10,7 @@ from collections import OrderedDict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from threading import Lock
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -44,6 +45,7 @@ class Beliefs:
 
     def __init__(self, network: Network, table: Table) -> None:
         self.network = network
+        self._table = table
         self.weights = table.weights
         self._codes = [np.ascontiguousarray(column) for column in table.codes.T.astype(np.intp)]
         self._logs = {}
@@ -61,6 +63,9 @@ class Beliefs:
         self._pass()
         root = self._order[0]
         self.log_likelihood = log_sum(np.log(np.maximum(network.alone[root], _TINY)) + self.total[root])
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Beliefs, (self.network, self._table)  # messages are found faster than sent
 
     def _pass(self) -> None:
         graph = self.network.graph

@@ -97,6 +97,7 @@ def learn(
     budget: Budget | Clock | None = None,
     start: Model | None = None,
     n_jobs: int = 1,
+    executor: Any = None,
     checkpoint: str | os.PathLike[str] | None = None,
     resume: bool = True,
     on_step: OnStep | None = None,
@@ -121,7 +122,10 @@ def learn(
     start : Model, optional
         Where to start: a model of all variables, or of those that vary. Default: whatever the method starts from.
     n_jobs : int
-        Threads; -1 for all cores.
+        Threads; -1 for all cores. With an executor, about how many workers it has.
+    executor : concurrent.futures.Executor, optional
+        Who evaluates candidates instead of threads here: one that can send any function to other processes, such as
+        ``client.get_executor()`` of Dask. It does not change the result.
     checkpoint : path, optional
         A file to save the search in after every step.
     resume : bool
@@ -156,7 +160,8 @@ def learn(
     core = table.select([table.names[i] for i in varying]) if aside else table
     criterion = Criterion.of(score, core)
     clock = budget if isinstance(budget, Clock) else (budget or Budget()).start()
-    search = Search(core, criterion, rng, _threads(n_jobs), settings, clock, _start(start, core, table), on_progress)
+    begin = _start(start, core, table)
+    search = Search(core, criterion, rng, _threads(n_jobs), settings, clock, begin, on_progress, executor=executor)
     alone = _independent(search)
     if len(varying) < 3:
         message = f"No structure found: only {len(varying)} of {table.n_variables} variables vary."

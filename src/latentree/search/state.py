@@ -12,11 +12,13 @@ resume a search between any two steps, with the same result as without.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from threading import Event
 from typing import Any, Protocol, TypeVar
+from uuid import uuid4
 
 import numpy as np
 
@@ -65,6 +67,8 @@ class Search:
         Takes :class:`~latentree.runner.Progress` events.
     halted : threading.Event
         Set when a step is broken off.
+    executor : concurrent.futures.Executor, optional
+        Who works on the items of :meth:`each` instead of threads here, such as the workers of a cluster.
     """
 
     table: Table
@@ -76,14 +80,24 @@ class Search:
     start: Model | None = None
     on_progress: OnProgress | None = None
     halted: Event = field(default_factory=Event, repr=False)
+    executor: Any = None
+
+    def __getstate__(self) -> dict[str, Any]:
+        # What another process works with: the time that is left, and no one to report to.
+        own = {**self.__dict__, "clock": self.clock.left().start(), "on_progress": None, "executor": None}
+        return {name: value for name, value in own.items() if name != "halted"}
+
+    def __setstate__(self, state: Mapping[str, Any]) -> None:
+        for name, value in {**state, "halted": Event()}.items():
+            object.__setattr__(self, name, value)
 
     def each(
         self, work: Callable[[Item, Generator], Result], items: Iterable[Item], *, stage: str = "candidates"
     ) -> list[Result]:
-        """Apply ``work(item, rng)`` to all items in threads, each with a generator of its own.
+        """Apply ``work(item, rng)`` to all items in threads or by the executor, each with a generator of its own.
 
-        Results come in the order of the items and do not depend on the number of threads. Ctrl-C and the end of the
-        time drop the items that have not begun.
+        Results come in the order of the items and do not depend on who works on them. Ctrl-C and the end of the time
+        drop the items that have not begun.
         """
         todo = list(items)
         jobs = list(zip(todo, spawn(self.rng, len(todo)), strict=True))
@@ -92,6 +106,8 @@ class Search:
             self.check_time()
             return work(*job)
 
+        if self.executor is not None and len(jobs) > 1:
+            return self._sent(work, jobs, stage)
         out: list[Result] = []
         if self.n_jobs == 1 or len(jobs) < 2:
             for job in jobs:
@@ -110,6 +126,22 @@ class Search:
             pool.shutdown(cancel_futures=True)
         return out
 
+    def _sent(
+        self, work: Callable[[Item, Generator], Result], jobs: Sequence[tuple[Item, Generator]], stage: str
+    ) -> list[Result]:
+        """Send the items to the executor in a few groups, since what they share goes with each."""
+        n = min(len(jobs), 2 * self.n_jobs)
+        groups = [jobs[i * len(jobs) // n : (i + 1) * len(jobs) // n] for i in range(n)]
+        limit = None if self.clock.remaining == math.inf else self.clock.remaining
+        out: list[Result] = []
+        try:
+            for found in self.executor.map(_InTurn(self, work), groups, timeout=limit):
+                out += found
+                self.tell(stage, len(out), len(jobs))
+        except TimeoutError:
+            raise OutOfTime from None
+        return out
+
     def check_time(self) -> None:
         """Break the step off if the time is over, or if it was broken off in another thread."""
         if self.clock.expired or self.halted.is_set():
@@ -119,6 +151,24 @@ class Search:
         """Report progress within a step."""
         if self.on_progress is not None:
             self.on_progress(Progress(stage, done, total, objective, self.clock.elapsed))
+
+
+@dataclass(frozen=True)
+class _InTurn:
+    """Works on some items, one after another, wherever this is."""
+
+    search: Search
+    work: Callable[[Any, Generator], Any]
+
+    def __call__(self, jobs: Sequence[tuple[Any, Generator]]) -> list[Any]:
+        out = []
+        for job in jobs:
+            self.search.check_time()
+            out.append(self.work(*job))
+        return out
+
+    def __dask_tokenize__(self) -> str:
+        return uuid4().hex  # every call is one of its own: nothing is looked up by what it is made of
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,163 @@
+"""Data in pieces: files, folders, patterns of names, or whatever yields data frames."""
+
+from __future__ import annotations
+
+import glob
+import os
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ..errors import DataError, bad_parameter, missing_extra
+from ..formats import SUFFIXES, read_frame
+from ..formats.columns import Column, Frame
+
+__all__ = ["Pieces", "files_of", "kind_of"]
+
+CELLS = 20_000_000
+"""Cells of a piece that is cut from a file."""
+LEAST, LARGEST = 10_000, 1_000_000
+"""Rows of such a piece at least and at most."""
+
+
+@dataclass(frozen=True)
+class Pieces:
+    """A source of data frames.
+
+    Parameters
+    ----------
+    source
+        A file, a folder, a pattern such as ``data/*.parquet``, or a list of these; an iterable of data frames (or of
+        anything :meth:`latentree.Table.from_frame` takes); or a function that returns such an iterable.
+    columns : sequence of str, optional
+        Read only these, if the format allows.
+    reading : dict
+        ``format``, ``encoding``, ``delimiter``, ``header`` as in :func:`latentree.formats.read_table`.
+
+    Examples
+    --------
+    >>> pieces = Pieces([{"x": ["a", "b"]}, {"x": ["b"]}])
+    >>> list(pieces), pieces.again
+    ([{'x': ['a', 'b']}, {'x': ['b']}], True)
+    """
+
+    source: Any
+    columns: Sequence[str] | None = None
+    reading: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def again(self) -> bool:
+        """Whether the pieces can be read a second time."""
+        return _is_path(self.source) or callable(self.source) or isinstance(self.source, Sequence)
+
+    def __iter__(self) -> Iterator[Any]:
+        source = self.source
+        if _is_path(source) or (isinstance(source, Sequence) and source and all(map(_is_path, source))):
+            for file in files_of(source):
+                yield from self._of_file(file)
+            return
+        if callable(source):
+            source = source()
+        if isinstance(source, (np.ndarray, Frame, Mapping)) or hasattr(source, "columns"):
+            raise DataError(
+                "The data are in one piece. Use Table.from_frame, or put them into a list: Table.from_chunks([data])."
+            )
+        if not isinstance(source, Iterable):
+            raise bad_parameter("source", "from_chunks", "files, an iterable of data frames or a function", source)
+        yield from (_as_table(piece) for piece in source)
+
+    def _of_file(self, file: Path) -> Iterator[Any]:
+        kind = self.reading.get("format") or kind_of(file)
+        if kind == "parquet":
+            return _parquet(file, self.columns)
+        if kind in ("csv", "tsv", "txt"):
+            return _text(file, kind, self.reading)
+        return iter([read_frame(file, **self.reading)])
+
+
+def files_of(source: Any) -> list[Path]:
+    """The files that a path, folder, pattern or list of these means, in the order of their names.
+
+    Of a folder all files count, those in folders within it too, that have the suffix of a format we read; names that
+    begin with a dot or an underscore do not.
+    """
+    if not _is_path(source):
+        return [file for one in source for file in files_of(one)]
+    path = Path(source)
+    if path.is_file():
+        return [path]
+    if path.is_dir():
+        inside = (f for f in sorted(path.rglob("*")) if not any(p[0] in "._" for p in f.relative_to(path).parts))
+        found = [f for f in inside if f.is_file() and kind_of(f) is not None]
+        if not found:
+            raise DataError(f"The folder '{path}' holds no file of data, of which the names end in {_endings()}.")
+        return found
+    found = [Path(f) for f in sorted(glob.glob(os.fspath(source), recursive=True)) if os.path.isfile(f)]
+    if not found:
+        raise DataError(f"There is no file or folder '{path}', nor does a file fit such a pattern.")
+    return found
+
+
+def _is_path(source: Any) -> bool:
+    return isinstance(source, (str, os.PathLike))
+
+
+def kind_of(file: Path) -> str | None:
+    """The format that a name tells, if any."""
+    suffixes = [s.lower() for s in file.suffixes]
+    last = suffixes[-2:-1] if suffixes[-1:] == [".gz"] else suffixes[-1:]
+    return SUFFIXES.get(last[0]) if last else None
+
+
+def _endings() -> str:
+    return ", ".join(SUFFIXES)
+
+
+def _rows(n_columns: int) -> int:
+    return int(np.clip(CELLS // max(n_columns, 1), LEAST, LARGEST))
+
+
+def _parquet(file: Path, columns: Sequence[str] | None) -> Iterator[Any]:
+    """Read batches of a Parquet file; folders called ``key=value`` above it are columns too."""
+    try:
+        import pyarrow as pa
+        import pyarrow.parquet as pq
+    except ImportError:
+        raise missing_extra("Parquet files need PyArrow", "parquet") from None
+    keys = dict(part.split("=", 1) for part in file.parent.parts if "=" in part)
+    with pq.ParquetFile(file) as parquet:
+        own = parquet.schema_arrow.names
+        wanted = own if columns is None else [c for c in columns if c in own]
+        beside = {k: v for k, v in keys.items() if k not in own and (columns is None or k in columns)}
+        for batch in parquet.iter_batches(batch_size=_rows(len(wanted)), columns=wanted):
+            table = pa.Table.from_batches([batch])
+            found: dict[str, Any] = dict(zip(table.column_names, table.columns, strict=True))
+            for key, value in beside.items():
+                found[key] = Column(np.zeros(len(table), np.int32), (value,), untyped=True)
+            yield Frame(found)
+
+
+def _text(file: Path, kind: str, reading: Mapping[str, Any]) -> Iterator[Any]:
+    from ..formats.csv import csv_pieces
+
+    options = {name: value for name, value in reading.items() if name != "format" and value is not None}
+    if kind == "tsv":
+        options.setdefault("delimiter", "\t")
+    first = next(csv_pieces(file, 1, **options), None)
+    return csv_pieces(file, _rows(len(first.columns) if first else 1), **options)
+
+
+def _as_table(piece: Any) -> Any:
+    """PyArrow's batches are no tables to narwhals."""
+    return _arrow(piece) if type(piece).__name__ == "RecordBatch" else piece
+
+
+def _arrow(batch: Any) -> Any:
+    import pyarrow as pa
+
+    return pa.Table.from_batches([batch])
+
+

@@ -1,0 +1,131 @@
+"""Fits, scores and prediction over tables in several parts: the same as over one."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings, strategies as st
+from strategies import models_and_tables
+
+import latentree as lt
+from latentree.errors import DataError, ParameterError
+from latentree.scale import Partitions, assign, posteriors
+from latentree.score.assignment import average_posteriors
+from latentree.score.separation import entropy
+from latentree.score.uncertainty import standard_errors
+
+SCORES = ("aic", "bic", "bice", "awe", "laplace", "mled", "cs", "cse", "icl", "icl_bic", "variational")
+
+
+def in_parts(table, n_tables, folder=None, **options):
+    """The same rows in several tables."""
+    return Partitions.write([(table.codes, table.weights)], folder, table.variables, n_tables=n_tables, **options)
+
+
+@pytest.fixture(scope="module")
+def voting():
+    whole = lt.datasets.load("voting")
+    return whole, in_parts(whole, 4)
+
+
+@given(st.data(), st.integers(1, 5))
+@settings(max_examples=40, deadline=None)
+def test_a_fit_over_parts_is_that_of_the_whole(data, n_tables):
+    model, table = data.draw(models_and_tables())
+    parts = in_parts(table, n_tables)
+    assert parts.n_patterns == table.n_patterns and parts.n == pytest.approx(table.n)
+    options = {"accelerate": False, "max_iterations": 20, "tol": 0.0}
+    whole, apart = (lt.estimation.em(model, own, **options) for own in (table, parts))
+    assert apart.log_likelihood == pytest.approx(whole.log_likelihood, rel=1e-9, abs=1e-9)
+    if np.isfinite(whole.log_likelihood):
+        np.testing.assert_allclose(apart.counts.vector, whole.counts.vector, rtol=1e-7, atol=1e-9 * whole.counts.weight)
+
+
+def test_starts_do_not_depend_on_the_parts(voting):
+    """Rows are drawn in the order of a hash, which is that of the parts one after another."""
+    whole, parts = voting
+    tree = lt.Tree.star(3, whole.cardinalities)
+    starts = (lt.estimation.classes.row_starts(tree, own, 8, np.random.default_rng(5)) for own in (whole, parts))
+    np.testing.assert_allclose(*starts, rtol=1e-12)
+
+
+@pytest.mark.parametrize("memory", [1e9, 0.0], ids=["kept", "compiled anew"])
+def test_latent_classes_and_every_score(voting, memory):
+    whole, _ = voting
+    parts = in_parts(whole, 4, memory=memory)
+    a, b = (lt.fit_classes(own, 2, rng=np.random.default_rng(0), n_starts=8, tol=1e-10) for own in (whole, parts))
+    assert b.log_likelihood == pytest.approx(a.log_likelihood, abs=1e-8)
+    found, apart = (lt.score.scores(fit, SCORES) for fit in (a, b))
+    for name in SCORES:
+        assert apart[name].value == pytest.approx(found[name].value, rel=1e-7), name
+    assert entropy(b) == pytest.approx(entropy(a), rel=1e-6)
+    ours, theirs = average_posteriors(b), average_posteriors(a)
+    np.testing.assert_allclose(ours.table, theirs.table, rtol=1e-5)
+    assert ours.error == pytest.approx(theirs.error, rel=1e-6)
+    np.testing.assert_allclose(standard_errors(b).errors, standard_errors(a).errors, rtol=1e-5)
+
+
+@pytest.mark.parametrize("method", ["em", "accelerated", "gcg", "em-eta", "annealing"])
+def test_methods_that_only_sum_over_rows(voting, method):
+    whole, parts = voting
+    start = lt.Model.random(lt.Tree.star(2, whole.cardinalities), whole.variables, np.random.default_rng(1))
+    a, b = (lt.estimate(start, own, method=method, tol=1e-9) for own in (whole, parts))
+    assert b.log_likelihood == pytest.approx(a.log_likelihood, abs=1e-6)
+
+
+def test_methods_that_visit_rows_say_so(voting):
+    start = lt.Model.random(lt.Tree.star(2, voting[0].cardinalities), voting[0].variables, np.random.default_rng(1))
+    with pytest.raises(DataError, match="distinct rows at once"):
+        lt.estimate(start, voting[1], method="incremental")
+
+
+# ---- rows in pieces ----------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def frame_and_model():
+    frame = lt.datasets.load_frame("voting").astype("Int64")
+    table = lt.Table.from_frame(frame)
+    return frame, lt.fit_classes(table, 2, rng=np.random.default_rng(0)).model
+
+
+def test_posteriors_in_pieces(frame_and_model):
+    frame, model = frame_and_model
+    table = lt.Table.from_frame(frame, variables=model.variables)
+    seen = list(posteriors(model, [frame[:100], frame[100:]]))
+    assert [len(piece) for piece, _, _ in seen] == [100, 335]
+    np.testing.assert_allclose(
+        np.vstack([p["z"] for _, p, _ in seen]), lt.infer.posterior(model, table)["z"], atol=1e-12
+    )
+    np.testing.assert_allclose(
+        np.concatenate([log for _, _, log in seen]), lt.infer.log_likelihood_rows(model, table), rtol=1e-12
+    )
+
+
+@pytest.mark.parametrize("suffix", ["parquet", "csv", "tsv"])
+def test_rows_are_written_as_they_are_read(frame_and_model, tmp_path, suffix):
+    frame, model = frame_and_model
+    frame = frame.assign(id=np.arange(len(frame)))
+    for i in range(3):
+        frame[i * 150 : (i + 1) * 150].to_parquet(tmp_path / f"in-{i}.parquet")
+    told = []
+    out = tmp_path / f"rows.{suffix}"
+    assert assign(model, str(tmp_path / "in-*.parquet"), out, keep=["id"], on_progress=told.append) == len(frame)
+    assert [event.done for event in told] == [150, 300, 435]
+    read = pd.read_parquet(out) if suffix == "parquet" else pd.read_csv(out, sep="\t" if suffix == "tsv" else ",")
+    p = lt.infer.posterior(model, lt.Table.from_frame(frame, variables=model.variables))["z"]
+    assert read["id"].tolist() == list(range(len(frame)))
+    assert read["class"].tolist() == p.argmax(axis=1).tolist()
+    np.testing.assert_allclose(read[["p_class0", "p_class1"]], p, atol=1e-6)
+    assert not list(tmp_path.glob(".latentree-*"))
+
+
+def test_rows_that_fail_leave_no_file(frame_and_model, tmp_path):
+    frame, model = frame_and_model
+    for source, error in (([frame, frame.assign(x1=7)], "is no known state"), ([], "no piece")):
+        with pytest.raises(DataError, match=error):
+            assign(model, source, tmp_path / "rows.csv")
+    with pytest.raises(DataError, match="no column 'nope'"):
+        assign(model, [frame], tmp_path / "rows.csv", keep=["nope"])
+    with pytest.raises(ParameterError, match=r"\.parquet, \.csv or \.tsv"):
+        assign(model, [frame], tmp_path / "rows.txt")
+    assert not list(tmp_path.iterdir())
