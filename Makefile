@@ -121,7 +121,10 @@ NEWEST ?= $(shell for v in 3.14 3.13 3.12 3.11; do for p in python$$v $$HOME/.py
 latest: wheel
 	rm -rf build/latest
 	$(NEWEST) -m venv build/latest
-	build/latest/bin/$(INSTALL) --upgrade "$$(echo dist/*.tar.gz)[test]"
+	build/latest/bin/python -m pip wheel --quiet --disable-pip-version-check --no-deps --wheel-dir build/latest/dist dist/*.tar.gz
+	cp dist/*.tar.gz build/latest/dist
+	$(BIN)/python tests/package/contents.py build/latest/dist
+	build/latest/bin/$(INSTALL) "$$(echo build/latest/dist/*.whl)[test]"
 	build/latest/bin/python -m pip check
 	$(call test-installed,latest)
 

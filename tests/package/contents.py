@@ -53,6 +53,15 @@ def wheel_holds(path: Path) -> set[str]:
     return {re.sub(r"^latentree-[^/]+\.dist-info/", "dist-info/", name) for name in names}
 
 
+def wrong_tag(path: Path) -> list[str]:
+    """A wheel that says it is for all later versions of Python must hold a module that is."""
+    with zipfile.ZipFile(path) as wheel:
+        [module] = [name for name in wheel.namelist() if name.startswith("latentree/engine/_core.") and name[-1] != "i"]
+    later = "-abi3-" in path.name
+    fits = module.endswith((".abi3.so", "_core.pyd")) == later
+    return [] if fits else [f"{path.name} holds {module}"]
+
+
 def sdist_should_hold() -> set[str]:
     return {name for name in tracked() if not name.startswith(NOT_IN_SDIST)} | {"PKG-INFO"}
 
@@ -71,7 +80,7 @@ def differences(path: Path, holds: set[str], should: set[str]) -> list[str]:
 
 def main(folder: Path) -> None:
     [wheel], [sdist] = folder.glob("*.whl"), folder.glob("*.tar.gz")
-    wrong = differences(wheel, wheel_holds(wheel), wheel_should_hold() | NEEDED)
+    wrong = differences(wheel, wheel_holds(wheel), wheel_should_hold() | NEEDED) + wrong_tag(wheel)
     wrong += differences(sdist, sdist_holds(sdist), sdist_should_hold())
     for path in (wheel, sdist):
         print(f"{path.name}: {path.stat().st_size / 1e6:.2f} MB")

@@ -82,6 +82,8 @@ def what_is_missing_is_named() -> None:
     assert refused(lambda: figures.save_panels("some.svg", [lambda ax: None])) == "plot"
     Path("some.parquet").write_bytes(b"PAR1")
     assert refused(lambda: lt.Table.read("some.parquet")) == "parquet"
+    assert refused(lambda: lt.Table.from_chunks("some.parquet")) == "parquet"
+    assert refused(lambda: lt.Table.from_chunks("classes.csv", counter="duckdb")) == "duckdb"
     draws = bayes.sample(table, prior, rng=np.random.default_rng(0), n_draws=20, n_burn=20)
     assert refused(draws.to_datatree) == "arviz"
     assert refused(lambda: draws.save("some.nc")) == "arviz"
