@@ -329,7 +329,7 @@ def _searched(
         resumed=saved,
         every_seconds=0.0,
     )
-    return _Outcome(end.state.state, end.state.trace, end.reason, end.seconds)
+    return _Outcome(end.state.state, end.state.trace, end.reason, before + search.clock.elapsed)
 
 
 def _first(state: State) -> Step:
