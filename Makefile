@@ -10,11 +10,12 @@ SOURCES := pyproject.toml CMakeLists.txt $(wildcard src/latentree/engine/*.cpp s
 ASAN   := build/sanitize
 INSTALL := python -m pip install --quiet --disable-pip-version-check
 
-.PHONY: help setup demo test test-browser lint bench interop docs notebooks fuzz sanitize wheel minimal oldest latest check clean
+.PHONY: help setup demo test test-browser lint bench bench-scale interop docs notebooks fuzz sanitize wheel minimal oldest latest check clean
 
 help:
 	@sed -n 's/^# //p' Makefile
-	@echo "make test-browser, lint, bench, interop, docs, notebooks, fuzz, sanitize, wheel, minimal, oldest, latest, check (all of these but bench and fuzz), clean"
+	@echo "make test-browser, lint, bench, bench-scale, interop, docs, notebooks, fuzz, sanitize, wheel, minimal, oldest, latest,"
+	@echo "check (all of these but benchmarks and fuzz), clean"
 
 setup: $(READY)
 
@@ -48,6 +49,10 @@ lint: $(READY)
 bench: $(READY)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-build-isolation --editable ".[bench]"
 	$(BIN)/python benchmarks/engine.py --write
+
+# Data beyond memory and a cluster of processes on this machine; see docs/scaling.md.
+bench-scale: $(READY)
+	$(BIN)/python benchmarks/scale.py --write
 
 # Files and models against the real pgmpy, pyAgrum, networkx and StepMix.
 interop: $(READY)

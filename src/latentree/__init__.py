@@ -60,6 +60,7 @@ _MODULES = (
     "infer",
     "report",
     "runner",
+    "scale",
     "score",
     "search",
 )

@@ -13,6 +13,7 @@ from . import (
     infer as infer,
     report as report,
     runner as runner,
+    scale as scale,
     score as score,
     search as search,
 )

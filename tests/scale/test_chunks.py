@@ -168,6 +168,7 @@ def test_folders_of_files(files, kind, counter):
     same(found.select(whole.names), whole)
     some = from_chunks(str(folder / kind / "**/*.*"), columns=["q1", "q2"], counter=counter)
     same(some, lt.Table.from_frame(frame[["q1", "q2"]]))
+    same(from_chunks(folder / kind, columns="q1", counter=counter), lt.Table.from_frame(frame[["q1"]]))
 
 
 def test_duckdb_relations(files):
@@ -177,6 +178,15 @@ def test_duckdb_relations(files):
     same(from_chunks(relation, weights="w"), lt.Table.from_frame(frame[["q0", "q1", "q2", "w"]][:1000], weights="w"))
     with pytest.raises(DataError, match="There is no column 'nope'"):
         from_chunks(relation, drop=["nope"])
+
+
+@pytest.mark.parametrize("counter", ["merge", "duckdb"])
+@pytest.mark.parametrize(("bad", "told"), [(None, "weight is missing"), (-1.0, "at least 0")])
+def test_bad_weights_are_told(tmp_path, counter, bad, told):
+    frame = pd.DataFrame({"a": ["x", "y", "x"], "b": ["u", "u", "v"], "w": [1.0, 2.0, bad]})
+    frame.to_parquet(tmp_path / "bad.parquet")
+    with pytest.raises(DataError, match=told):
+        from_chunks(tmp_path / "bad.parquet", weights="w", counter=counter)
 
 
 def test_names_are_quoted_for_the_database(tmp_path):

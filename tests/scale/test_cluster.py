@@ -60,7 +60,7 @@ def fitted(table, **options):
 
 def test_a_data_frame_becomes_tables_on_the_workers(tables):
     whole, spread = tables
-    assert isinstance(spread, Spread) and len(spread.sizes) == 4
+    assert isinstance(spread, Spread) and len(spread.sizes) == 2
     assert spread.variables == whole.variables and spread.n == whole.n and spread.n_patterns == whole.n_patterns
     here, there = whole.ordered(), spread.joined().ordered()
     assert (here.codes == there.codes).all() and (here.weights == there.weights).all()

@@ -132,8 +132,11 @@ def test_time_limits(carcinoma):
     assert found.reason is StopReason.TIME
     assert found.p_g2 is None
     assert found.to_dict()["p_x2"] is None
-    some = bootstrap_fit(fit, rng=seeded(), n_replicates=3_000, budget=Budget(seconds=0.3))
-    assert 0 < some.n_replicates < 3_000
+    for seconds in (0.3, 3.0, 30.0):  # a busy machine may not come to its first replicate in the shortest time
+        some = bootstrap_fit(fit, rng=seeded(), n_replicates=1_000_000, budget=Budget(seconds=seconds))
+        if some.n_replicates > 0:
+            break
+    assert 0 < some.n_replicates < 1_000_000
     whole = bootstrap_fit(fit, rng=seeded(), n_replicates=some.n_replicates)
     # Generators do not depend on how many replicates were asked for.
     np.testing.assert_array_equal(whole.g2_replicates, some.g2_replicates)

@@ -314,7 +314,7 @@ def chosen_columns(
     raw: Mapping[str, Any], columns: Any, drop: Any, weights: str | None, variables: Sequence[Variable] | None
 ) -> list[str]:
     """Names of the columns that are variables, in the order wanted."""
-    wanted, out = _names(columns), _names(drop)
+    wanted, out = names_of(columns), names_of(drop)
     for names, option in ((wanted, "columns="), (out, "drop="), ([weights] if weights else [], "weights=")):
         for name in names:
             if name not in raw:
@@ -344,7 +344,8 @@ def _near(name: str, names: Sequence[str], most: int) -> list[str]:
     return near or [other for other in names if other.lower() == name.lower()][:most]
 
 
-def _names(given: Any) -> list[str]:
+def names_of(given: Any) -> list[str]:
+    """Names as a list of text, whether one or several were given."""
     if given is None:
         return []
     return [given] if isinstance(given, str) else [str(name) for name in given]

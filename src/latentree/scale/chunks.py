@@ -6,8 +6,9 @@ import math
 import os
 import re
 import tempfile
+import time
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +22,7 @@ from ..formats.frame import (
     MISSING_TEXTS,
     chosen_columns,
     cuts_of,
+    names_of,
     raw_columns,
     read_commas,
     read_weights,
@@ -46,8 +48,8 @@ def from_chunks(
     source: Any,
     *,
     variables: Sequence[Variable] | None = None,
-    columns: Sequence[str] | None = None,
-    drop: Sequence[str] | None = None,
+    columns: str | Sequence[str] | None = None,
+    drop: str | Sequence[str] | None = None,
     weights: str | None = None,
     bins: Bins = None,
     unseen: str = "error",
@@ -110,8 +112,8 @@ def from_chunks(
     if variables is None and bins is not None:
         if not pieces.again:
             raise DataError(
-                "With bins= the data are read twice, but this source can be read once only. Give files, a function "
-                "that returns the source anew, or variables=."
+                "With bins= the data are read twice, but this source can be read once only. Give files (to be counted by "
+                "'merge'), a function that returns the source anew, or variables=."
             )
         variables = variables_of(pieces, columns=columns, drop=drop, bins=bins, merge_rare=merge_rare, **options)
     with tempfile.TemporaryDirectory(prefix="latentree-") as scratch:
@@ -135,8 +137,8 @@ def from_chunks(
 def read_pieces(
     source: Any,
     *,
-    columns: Sequence[str] | None = None,
-    drop: Sequence[str] | None = None,
+    columns: str | Sequence[str] | None = None,
+    drop: str | Sequence[str] | None = None,
     weights: str | None = None,
     on_progress: OnProgress | None = None,
     **reading: Any,
@@ -160,8 +162,8 @@ def read_pieces(
 def variables_of(
     pieces: Pieces,
     *,
-    columns: Sequence[str] | None = None,
-    drop: Sequence[str] | None = None,
+    columns: str | Sequence[str] | None = None,
+    drop: str | Sequence[str] | None = None,
     weights: str | None = None,
     bins: Bins = None,
     merge_rare: float | None = None,
@@ -326,8 +328,11 @@ def _counted(
     if counter == "duckdb" or relation:
         from .database import counted
 
-        return counted(source, columns=columns, drop=drop, weights=weights, memory=memory, reading=reading)
-    wanted = None if columns is None else [*columns, *([weights] if weights else [])]
+        chosen = names_of(columns) or None
+        return counted(
+            source, columns=chosen, drop=names_of(drop), weights=weights, memory=memory, reading=reading
+        )
+    wanted = None if columns is None else [*names_of(columns), *([weights] if weights else [])]
     return Pieces(source, wanted, reading), weights
 
 
@@ -338,12 +343,13 @@ class _Told:
     on_progress: OnProgress | None
     pieces: int = 0
     rows: int = 0
+    began: float = field(default_factory=time.monotonic)
 
     def piece(self, rows: int) -> None:
         self.pieces += 1
         self.rows += rows
         if self.on_progress is not None:
-            self.on_progress(Progress("rows", self.rows, None, None, 0.0))
+            self.on_progress(Progress("rows", self.rows, None, None, time.monotonic() - self.began))
 
     def located(self) -> _Located:
         return _Located(self)

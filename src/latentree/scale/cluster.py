@@ -29,6 +29,9 @@ __all__ = ["Farmed", "Spread", "farm", "from_dask"]
 FloatArray = NDArray[np.float64]
 T = TypeVar("T")
 
+_SMALL = 100_000
+"""Bytes of points that go out with every task; more are a task of their own."""
+
 
 def from_dask(
     data: Any,
@@ -37,8 +40,8 @@ def from_dask(
     n_tables: int | None = None,
     memory: str | float = "2GB",
     variables: Sequence[Variable] | None = None,
-    columns: Sequence[str] | None = None,
-    drop: Sequence[str] | None = None,
+    columns: str | Sequence[str] | None = None,
+    drop: str | Sequence[str] | None = None,
     weights: str | None = None,
     bins: Bins = None,
     unseen: str = "error",
@@ -56,7 +59,7 @@ def from_dask(
     client : distributed.Client, optional
         The cluster. Default: the one that is connected; without any, the partitions are read one after another here.
     n_tables : int, optional
-        Tables to spread the distinct rows over. Default: two for each thread of the cluster.
+        Tables to spread the distinct rows over. Default: one for each thread of the cluster.
     memory : str or float
         If the distinct rows of all partitions take less than a quarter of this, they come here as one ordinary table.
     variables, columns, drop, weights, bins, unseen, missing, decimal, merge_rare, n
@@ -89,7 +92,7 @@ def from_dask(
         codes, merged = distinct(np.vstack([c for c, _ in rows]), np.concatenate([w for _, w in rows]))
         return Table.from_codes(codes, variables, merged, n)
     threads = sum(client.nthreads().values())
-    return Spread.of(client, coded, tuple(variables), n_tables or 2 * max(threads, 1), n)
+    return Spread.of(client, coded, tuple(variables), n_tables or max(threads, 1), n)
 
 
 class Spread(Scattered):
@@ -145,7 +148,9 @@ class _SpreadPlans(Passes):
         self, parameters: FloatArray, *, counts: bool = True, threads: int = 1, lanes: int = 0
     ) -> tuple[FloatArray, FloatArray]:
         """Log-likelihoods [sets] and expected counts [sets, size], summed over the workers."""
-        point = self._client.submit(np.asarray, parameters, pure=False)  # a task, so that it can be made again
+        point = parameters
+        if parameters.nbytes > _SMALL:  # sent once, from worker to worker; as a task, so that it can be made again
+            point = self._client.submit(np.asarray, parameters, pure=False)
         seen = self._client.map(_evaluated, self._plans, point=point, counts=counts, lanes=lanes, pure=False)
         log_likelihood, total = np.zeros(len(parameters)), np.zeros(parameters.shape)
         for found, own in self._client.gather(seen):

@@ -64,7 +64,8 @@ class Merger:
         """Take in the rows of one more piece."""
         self._pending.append(distinct(codes, weights))
         waiting = sum(len(w) for _, w in self._pending)
-        if waiting >= max(PENDING, 0 if self._settled is None else len(self._settled[1])):
+        full = sum(c.nbytes + w.nbytes for c, w in self._pending) > self._most
+        if full or waiting >= max(PENDING, 0 if self._settled is None else len(self._settled[1])):
             self._settle()
 
     def merged(self) -> Run | None:

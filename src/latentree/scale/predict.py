@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import os
 import secrets
+import time
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -93,7 +94,7 @@ def assign(
         How many rows were written.
     """
     target = Path(os.fspath(out))
-    rows = 0
+    rows, began = 0, time.monotonic()
     with _whole(target) as file:
         writer: _Writer | None = None
         try:
@@ -110,7 +111,7 @@ def assign(
                 writer.write(columns)
                 rows += len(next(iter(said.values())))
                 if on_progress is not None:
-                    on_progress(Progress("rows", rows, None, None, 0.0))
+                    on_progress(Progress("rows", rows, None, None, time.monotonic() - began))
         finally:
             if writer is not None:
                 writer.close()
