@@ -57,3 +57,14 @@ def bad_parameter(name: str, owner: str, must: str, got: object) -> ParameterErr
     The 'tol' parameter of estimate must be a number above 0. Got -1 instead.
     """
     return ParameterError(f"The '{name}' parameter of {owner} must be {must}. Got {got!r} instead.")
+
+
+def missing_extra(what: str, extra: str) -> LatentreeError:
+    """Return the one form in which a library that is not installed is reported, with the extra that brings it.
+
+    Examples
+    --------
+    >>> print(missing_extra("Pictures need Matplotlib", "plot"))
+    Pictures need Matplotlib, which is not installed: pip install 'latentree[plot]'
+    """
+    return LatentreeError(f"{what}, which is not installed: pip install 'latentree[{extra}]'")

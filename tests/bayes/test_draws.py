@@ -389,7 +389,7 @@ def test_old_arviz_reads_the_files(draws, tmp_path):
     """Releases before 1.0 have InferenceData."""
     import arviz as az
 
-    if not hasattr(az, "InferenceData"):
+    if not az.__version__.startswith("0."):
         pytest.skip("this is a new ArviZ")
     draws.save(tmp_path / "draws.nc")
     data = az.from_netcdf(tmp_path / "draws.nc", engine="h5netcdf")
@@ -399,8 +399,12 @@ def test_old_arviz_reads_the_files(draws, tmp_path):
 
 def test_new_arviz_takes_the_tree_and_the_files(draws, tmp_path):
     """Releases from 1.0 on are made of arviz-base, -stats and -plots, and work on DataTree."""
-    import arviz_stats as stats
+    import scipy.stats
     import xarray
+
+    if not hasattr(scipy.stats, "wasserstein_distance_nd"):
+        pytest.skip("new ArviZ needs SciPy 1.13")
+    import arviz_stats as stats
 
     draws.save(tmp_path / "draws.nc")
     with xarray.open_datatree(tmp_path / "draws.nc", engine="h5netcdf") as saved:

@@ -125,6 +125,9 @@ def test_names_that_are_not_text():
     assert table_from(pd.DataFrame({0: [1, 2], 1: [2, 1]}), drop=[0]).names == ("1",)
 
 
+WIDE = [pl.Int128] if hasattr(pl, "Int128") else []  # older ones of Polars have none
+
+
 @pytest.mark.parametrize(
     ("data", "expected"),
     [
@@ -132,7 +135,7 @@ def test_names_that_are_not_text():
         (pd.DataFrame({"x": pd.array([2, None, 1], dtype="int64[pyarrow]")}), (1, 2)),
         (pd.DataFrame({"x": pd.array([True, None, False], dtype="bool[pyarrow]")}), (False, True)),
         (pd.DataFrame({"x": pd.arrays.SparseArray([0, 0, 1])}), (0, 1)),
-        (pl.DataFrame({"x": pl.Series([2**100, 1], dtype=pl.Int128)}), (1, 2**100)),
+        *[(pl.DataFrame({"x": pl.Series([2**100, 1], dtype=wide)}), (1, 2**100)) for wide in WIDE],
         (pl.DataFrame({"x": pl.Series([2, None, 1], dtype=pl.UInt8)}), (1, 2)),
         (pl.DataFrame({"x": pl.Series([2, None, 1], dtype=pl.Float32)}), (1, 2)),
         (pl.DataFrame({"x": [Decimal("2"), None, Decimal("1")]}), (1, 2)),
@@ -885,7 +888,7 @@ def test_a_million_rows_are_fast():
     import time
 
     codes = np.random.default_rng(0).integers(0, 3, (1_000_000, 10))
-    start = time.perf_counter()
+    start = time.process_time()
     table = table_from(codes)
-    assert time.perf_counter() - start < 3  # about 0.3 s; the rest is for a busy machine
+    assert time.process_time() - start < 3  # of the processor: about 0.3 s, however busy the machine is
     assert table.n == 1_000_000

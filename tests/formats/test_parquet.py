@@ -62,5 +62,5 @@ def test_duplicate_names(file):
 
 def test_without_pyarrow(monkeypatch, tmp_path):
     monkeypatch.setitem(sys.modules, "pyarrow", None)
-    with pytest.raises(LatentreeError, match=r"pip install latentree\[parquet\]"):
+    with pytest.raises(LatentreeError, match=r"pip install 'latentree\[parquet\]'"):
         read_table(tmp_path / "some.parquet")

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import copy
 import json
+import pickle
 import warnings
 
 import numpy as np
@@ -233,6 +235,14 @@ def test_a_start_may_be_given_in_any_rooting(table):
         learn(table, method="east", rng=rng(), start=other)
 
 
+def test_steps_and_runs_can_be_copied_and_sent(table):
+    run = learn(table, method="east", rng=rng(), **QUICK)
+    for made in (pickle.loads(pickle.dumps(run)), copy.deepcopy(run)):
+        assert made.trace == run.trace and made.value == run.value and made.model == run.model
+        with pytest.raises(TypeError):
+            made.trace[0].states["z1"] = 9
+
+
 # ---- scores -----------------------------------------------------------------------------------------------------
 
 
@@ -307,6 +317,32 @@ def test_constant_columns_are_hung_on_in_the_end(table):
     assert run.model.variables == wide.variables
     assert run.value == pytest.approx(narrow.value)
     assert run.fit.log_likelihood == pytest.approx(narrow.fit.log_likelihood)
+
+
+@pytest.mark.parametrize("root", ["x1", "x3", "z1"])
+def test_a_start_may_have_columns_that_never_vary(table, root):
+    """What was learned from data with such columns is a start for them, whatever node it hangs on."""
+    codes = np.insert(table.codes[table.inverse].astype(int), [0, 2], 0, axis=1)
+    wide = Table.from_codes(codes, [2, 3, 2, 1, *([3, 2] * 2)])
+    first = learn(wide, method="east", rng=rng(), **QUICK)
+    again = learn(wide, method="east", rng=rng(), start=first.model.rerooted(root), **QUICK)
+    assert again.model.variables == wide.variables
+    assert again.value >= first.value - 1e-6
+    assert again.trace[0].log_likelihood == pytest.approx(first.fit.log_likelihood, abs=1e-6)
+    assert not set(again.trace[0].states) & {"x1", "x4"}  # they are set aside, and hung on in the end
+    assert again.tree == first.tree
+
+
+def test_latents_that_only_columns_without_variation_hang_on_are_left_out_of_a_start(table):
+    codes = np.insert(table.codes[table.inverse].astype(int), [6, 6], 0, axis=1)
+    wide = Table.from_codes(codes, [3, 2] * 3 + [2, 2])
+    names = [f"x{i}" for i in range(1, 7)]
+    edges = [("a", name) for name in names] + [("a", "b"), ("b", "x7"), ("b", "x8")]
+    states = {"a": 2, "b": 2} | dict(zip(wide.names, wide.cardinalities.tolist(), strict=True))
+    start = Model.random(Tree.from_edges(edges, states, list(wide.names), root="b"), wide.variables, rng())
+    run = learn(wide, method="east", rng=rng(), start=start, budget=Budget(iterations=1), **QUICK)
+    assert set(run.trace[0].states) == {"z1", *names}
+    assert run.model.variables == wide.variables
 
 
 def test_many_variables_are_warned_about():

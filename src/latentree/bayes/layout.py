@@ -4,7 +4,7 @@ Groups: ``posterior`` (n_classes, weights, theta by chain and draw), ``sample_st
 and accepted by chain) and ``observed_data`` (distinct rows and their counts). ``theta`` has one axis ``cell``, a cell
 being a state of a variable; the coordinates ``variable`` and ``state`` say which.
 
-They need xarray, and files need h5netcdf and h5py: ``pip install latentree[arviz]``.
+They need xarray, and files need h5netcdf and h5py: ``pip install 'latentree[arviz]'``.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import FileFormatError, LatentreeError
+from ..errors import FileFormatError, missing_extra
 from ..files import write_atomically
 from ..runner import StopReason
 from ..table import Table
@@ -26,7 +26,7 @@ from .draws import Draws
 from .prior import ClassPrior
 from .relabel import relabel
 
-__all__ = ["datatree", "load", "save"]
+__all__ = ["check_libraries", "datatree", "load", "save"]
 
 VERSION = 1
 
@@ -106,7 +106,7 @@ def save(draws: Draws, path: str | os.PathLike[str]) -> None:
     tree = datatree(draws)
     tree["posterior"].attrs.pop("inverse")  # as long as the data: a variable, not an attribute
     tree["observed_data"] = tree["observed_data"].to_dataset().assign(inverse=("row", draws.table.inverse))
-    _engine()
+    check_libraries()
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "draws.nc"
         tree.to_netcdf(file, engine="h5netcdf")
@@ -118,8 +118,8 @@ def load(path: str | os.PathLike[str]) -> Draws:
 
     With a fixed number of classes these come back relabelled.
     """
+    check_libraries()
     xr = _xarray()
-    _engine()
     if not Path(path).exists():
         raise FileNotFoundError(2, "There is no such file", os.fspath(path))
     try:
@@ -162,13 +162,15 @@ def _xarray() -> Any:
     try:
         import xarray
     except ImportError:
-        raise LatentreeError("Draws in ArviZ' layout need xarray: pip install latentree[arviz]") from None
+        raise missing_extra("Draws in ArviZ' layout need xarray", "arviz") from None
     return xarray
 
 
-def _engine() -> None:
+def check_libraries() -> None:
+    """Raise an error if what netCDF files need is not installed."""
+    _xarray()
     try:
         import h5netcdf  # type: ignore[import-untyped]  # noqa: F401
         import h5py  # type: ignore[import-untyped]  # noqa: F401
     except ImportError:
-        raise LatentreeError("netCDF files need h5netcdf and h5py: pip install latentree[arviz]") from None
+        raise missing_extra("A netCDF file needs h5netcdf with h5py", "arviz") from None

@@ -22,7 +22,10 @@ __all__ = [
     "rows_out_option",
     "score_option",
     "searching_options",
+    "seed_option",
     "shown_data_option",
+    "threads_option",
+    "time_limit_option",
     "trace_option",
 ]
 
@@ -224,33 +227,43 @@ _FITTING: tuple[Any, ...] = (
     ),
 )
 
-_SEED = option(
-    "--seed",
-    type=click.IntRange(min=0),
-    default=0,
-    show_default=True,
-    section=FITTING,
-    metavar="N",
-    help="Where randomness comes from: the same seed gives the same models.",
-)
-_TIME_LIMIT = option(
-    "--time-limit",
-    type=click.FloatRange(min=0),
-    metavar="SECONDS",
-    section=FITTING,
-    help="Stop after this time in all, with the best so far.",
-)
+
+def seed_option(section: str = FITTING, what: str = "models") -> Callable[[Function], Function]:
+    """Add ``--seed``."""
+    return option(
+        "--seed",
+        type=click.IntRange(min=0),
+        default=0,
+        show_default=True,
+        section=section,
+        metavar="N",
+        help=f"Where randomness comes from: the same seed gives the same {what}.",
+    )
 
 
-def _threads(default: int | None) -> Any:
+def threads_option(
+    default: int | None, section: str = FITTING, what: str = "Threads"
+) -> Callable[[Function], Function]:
+    """Add ``--threads``; without a default, all cores."""
     return option(
         "--threads",
         type=click.IntRange(min=1),
         default=default,
         show_default=default is not None,
-        section=FITTING,
+        section=section,
         metavar="N",
-        help="Threads; they do not change the result." + ("" if default else " Default: all cores."),
+        help=f"{what}; they do not change the result." + ("" if default else " Default: all cores."),
+    )
+
+
+def time_limit_option(section: str = FITTING, what: str = "the best so far") -> Callable[[Function], Function]:
+    """Add ``--time-limit``."""
+    return option(
+        "--time-limit",
+        type=click.FloatRange(min=0),
+        metavar="SECONDS",
+        section=section,
+        help=f"Stop after this time in all, with {what}.",
     )
 
 
@@ -283,9 +296,9 @@ def matching_options(function: Function) -> Function:
 
 def fitting_options(function: Function) -> Function:
     """Add the options of how latent class models are fitted; see :func:`.fit.fitted`."""
-    return _all((*_FITTING, _SEED, _threads(1), _TIME_LIMIT), function)
+    return _all((*_FITTING, seed_option(), threads_option(1), time_limit_option()), function)
 
 
 def searching_options(function: Function) -> Function:
     """Add the options that every search has; see :mod:`.learn`."""
-    return _all((_SEED, _threads(None), _TIME_LIMIT), function)
+    return _all((seed_option(), threads_option(None), time_limit_option()), function)

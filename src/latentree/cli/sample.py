@@ -9,7 +9,14 @@ import click
 
 from .app import INTERRUPTED
 from .command import command as command_, option, session
-from .options import assign_option, data_argument, learning_options
+from .options import (
+    assign_option,
+    data_argument,
+    learning_options,
+    seed_option,
+    threads_option,
+    time_limit_option,
+)
 from .output import emit, note, print_report
 
 if TYPE_CHECKING:
@@ -121,31 +128,9 @@ MODELS, SAMPLING, OUTPUT = "Which models", "How they are sampled", "Output"
     section=SAMPLING,
     help="Reversible jump without the allocation of rows to classes (marginal), which mixes best, or with it.",
 )
-@option(
-    "--seed",
-    type=click.IntRange(min=0),
-    default=0,
-    show_default=True,
-    metavar="N",
-    section=SAMPLING,
-    help="Where the random numbers come from: the same seed gives the same draws.",
-)
-@option(
-    "--threads",
-    type=click.IntRange(min=1),
-    default=1,
-    show_default=True,
-    metavar="N",
-    section=SAMPLING,
-    help="Chains at a time; they do not change the result.",
-)
-@option(
-    "--time-limit",
-    type=click.FloatRange(min=0),
-    metavar="SECONDS",
-    section=SAMPLING,
-    help="Stop after this time with what was drawn.",
-)
+@seed_option(SAMPLING, "draws")
+@threads_option(1, SAMPLING, "Chains at a time")
+@time_limit_option(SAMPLING, "what was drawn")
 @option(
     "--checkpoint",
     type=click.Path(),
@@ -221,6 +206,7 @@ def command(
     started = time.perf_counter()
     check_rows_file("--assign", assign)
     check_outputs({"--out": out, "--model": model, "--assign": assign}, [data])
+    _check_libraries(out, plots)
     source = open_source(data, **options)
     table = table_to_learn_from(source, **options)
     draws = _sampled(table, options)
@@ -244,6 +230,18 @@ def command(
         note(f"Interrupted: this is what {draws.n_draws:,} draws of each chain say.")
         return INTERRUPTED
     return 0
+
+
+def _check_libraries(out: str | None, plots: str | None) -> None:
+    """Long sampling should not end at a library that is not there."""
+    if out is not None:
+        from ..bayes.layout import check_libraries
+
+        check_libraries()
+    if plots is not None:
+        from ..report.figures.axes import pyplot
+
+        pyplot()
 
 
 def _sampled(table: Table, options: dict[str, Any]) -> Draws:

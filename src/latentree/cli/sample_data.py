@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from .command import command as command_, option, session
-from .options import model_argument, rows_out_option
+from .options import model_argument, rows_out_option, seed_option
 from .output import emit, note
 
 if TYPE_CHECKING:
@@ -27,15 +27,7 @@ DRAWING = "What is drawn"
 @command_("sample-data", examples=EXAMPLES)
 @model_argument
 @option("-n", "n", type=click.IntRange(min=1), required=True, section=DRAWING, metavar="N", help="How many rows.")
-@option(
-    "--seed",
-    type=click.IntRange(min=0),
-    default=0,
-    show_default=True,
-    section=DRAWING,
-    metavar="N",
-    help="The same seed gives the same rows.",
-)
+@seed_option(DRAWING, "rows")
 @option("--latent", is_flag=True, section=DRAWING, help="Add the states of the latent variables.")
 @rows_out_option("the rows")
 def command(model: str, n: int, seed: int, latent: bool, out: str | None, as_json: bool) -> None:

@@ -107,4 +107,7 @@ def _imported(module: str, package: str) -> Any:
     try:
         return importlib.import_module(module)
     except ImportError as error:
-        raise LatentreeError(f"This needs {package}, which is not there ({error}): pip install {package}.") from None
+        raise LatentreeError(
+            f"This needs {package}, which is not there ({error}): pip install {package}, or all such programs by "
+            "'latentree[interop]'."
+        ) from None

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from typing import Any
 
-from ..errors import FileFormatError, LatentreeError
+from ..errors import FileFormatError, missing_extra
 from .columns import Frame
 from .frame import named
 from .text import PathLike
@@ -37,7 +37,7 @@ def _arrow_table(path: PathLike, columns: list[str] | None) -> Any:
         import pyarrow as pa
         import pyarrow.parquet as pq
     except ImportError:
-        raise LatentreeError("Parquet files need PyArrow: pip install latentree[parquet]") from None
+        raise missing_extra("Parquet files need PyArrow", "parquet") from None
     try:
         with pq.ParquetFile(os.fspath(path)) as file:
             return file.read(columns=columns)

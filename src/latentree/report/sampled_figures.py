@@ -1,6 +1,6 @@
 """Pictures of draws from a posterior. Every function takes Axes, or makes them, and returns them.
 
-They need matplotlib: ``pip install latentree[plot]``.
+They need Matplotlib: ``pip install 'latentree[plot]'``.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import numpy as np
 
 from ..bayes import ClassDraws, Draws, relabel, summarise
 from ..files import write_atomically
-from .figures.axes import axes, plain
+from .figures.axes import axes, plain, pyplot
 from .latent_class import class_label, state_labels
 
 __all__ = ["plot_n_classes", "plot_profile_intervals", "plot_trace", "save_plots"]
@@ -131,13 +131,7 @@ def save_plots(draws: Draws, folder: str | os.PathLike[str], *, k: int | None = 
         figure = draw().figure
         data = io.BytesIO()
         figure.savefig(data, format="png", dpi=120)
-        _close(figure)
+        pyplot().close(figure)
         write_atomically(Path(folder) / f"{name}.png", data.getvalue())
         names.append(f"{name}.png")
     return names
-
-
-def _close(figure: Any) -> None:
-    import matplotlib.pyplot as plt
-
-    plt.close(figure)

@@ -54,6 +54,7 @@ class Study:
     bench: Bench
     runs: int
     most_rows: int
+    data: str | None = None
     panels: list[Callable[[Any], Any]] = field(default_factory=list)
 
     def several(self, table: Table, *key: str | int, **options_: Any) -> list[Run]:
@@ -81,7 +82,7 @@ def main(arguments: Sequence[str]) -> None:
     parser.add_argument("--results", metavar="DIR", help="folder that keeps the results of all runs")
     given = parser.parse_args(arguments)
     bench = Bench(None if given.results is None else Path(given.results), given.seed, given.limit)
-    study = Study(bench, given.runs, given.most_rows)
+    study = Study(bench, given.runs, given.most_rows, given.data)
     sections = {
         "real": lambda: _real(study, [name for name in given.sets.split(",") if name]),
         "cheeseman-stutz": lambda: _cheeseman_stutz(study),
@@ -105,6 +106,7 @@ def main(arguments: Sequence[str]) -> None:
 def _head(given: Any) -> str:
     command = f"latentree reproduce cardinality --runs {given.runs} --limit {given.limit:g} --seed {given.seed}"
     command += f" --parts {given.parts}" if given.parts != ",".join(PARTS) else ""
+    command += " --data DIR" if given.data else ""
     return f"""# Learning the number of states
 
 K chapters 4, 6 and 7 done again. Made by
@@ -135,8 +137,9 @@ def _gap(value: float | np.floating[Any]) -> str:
 def _real(study: Study, names: Sequence[str]) -> str:
     rows, adjusted, won, tied, lost = [], [], 0, 0, []
     total = 0.0
-    for name in sorted(names, key=list(REAL).index):
-        table, told = datasets.load(name), REAL[name]
+    tables = {name: datasets.load(name, data_dir=study.data) for name in sorted(names, key=list(REAL).index)}
+    for name, table in tables.items():
+        told = REAL[name]
         ours = study.bench.run(table, [name, "screened", 0], method="screened", limit=np.inf)
         found = _k_learners(study, table, name)
         total += ours.seconds

@@ -236,9 +236,11 @@ def _density(folder: Path, seed: int, jobs: int, seconds: float, say: Say, pictu
     return f"""
 ## Density estimation
 
-Mean log-likelihood of a test row, beside figures that Rooshenas & Lowd (2014) list for the latent trees of Choi et al.
-(2011) and for mixtures of trees. Ours are chosen by BIC on the training rows alone and mixed with 0.1 % of the uniform
-distribution of each table's rows, so that no test row is impossible.
+Mean log-likelihood of a test row, beside figures that A. Rooshenas and D. Lowd (*Learning sum-product networks with
+direct and indirect variable interactions*, ICML 2014) list for the latent trees of M. J. Choi, V. Y. F. Tan, A.
+Anandkumar and A. S. Willsky (*Learning latent tree graphical models*, Journal of Machine Learning Research 12 (2011)
+1771-1812) and for mixtures of trees. Ours are chosen by BIC on the training rows alone and mixed with 0.1 % of the
+uniform distribution of each table's rows, so that no test row is impossible.
 
 {markdown(head, rows)}"""
 

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from ..errors import DataError, LatentreeError
+from ..errors import DataError, missing_extra
 from ..formats.columns import Frame, column_from
 from .pieces import LARGEST, Pieces, files_of, kind_of
 
@@ -107,5 +107,5 @@ def _duckdb() -> Any:
     try:
         import duckdb
     except ImportError:
-        raise LatentreeError("Counting with a database needs DuckDB: pip install latentree[duckdb]") from None
+        raise missing_extra("Counting with a database needs DuckDB", "duckdb") from None
     return duckdb

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import DataError, LatentreeError, bad_parameter
+from ..errors import DataError, bad_parameter, missing_extra
 from ..formats import SUFFIXES, read_frame
 from ..formats.columns import Column, Frame
 
@@ -126,7 +126,7 @@ def _parquet(file: Path, columns: Sequence[str] | None) -> Iterator[Any]:
         import pyarrow as pa
         import pyarrow.parquet as pq
     except ImportError:
-        raise LatentreeError("Parquet files need PyArrow: pip install latentree[parquet]") from None
+        raise missing_extra("Parquet files need PyArrow", "parquet") from None
     keys = dict(part.split("=", 1) for part in file.parent.parts if "=" in part)
     with pq.ParquetFile(file) as parquet:
         own = parquet.schema_arrow.names

@@ -14,7 +14,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import DataError, LatentreeError, ParameterError
+from ..errors import DataError, ParameterError, missing_extra
 from ..formats.columns import Column
 from ..formats.frame import MISSING_TEXTS, raw_columns, table_from
 from ..infer import log_likelihood_rows, posterior
@@ -182,7 +182,7 @@ class _Parquet:
             import pyarrow as pa
             import pyarrow.parquet as pq
         except ImportError:
-            raise LatentreeError("Parquet files need PyArrow: pip install latentree[parquet]") from None
+            raise missing_extra("Parquet files need PyArrow", "parquet") from None
         table = pa.table({name: _arrow(column) for name, column in columns.items()})
         if self._writer is None:
             self._schema = table.schema

@@ -120,7 +120,7 @@ def learn(
     budget : Budget, optional
         Most time and steps (the start is the first); the best so far is returned then, or at Ctrl-C.
     start : Model, optional
-        Where to start. Default: whatever the method starts from.
+        Where to start: a model of all variables, or of those that vary. Default: whatever the method starts from.
     n_jobs : int
         Threads; -1 for all cores. With an executor, about how many workers it has.
     executor : concurrent.futures.Executor, optional
@@ -160,7 +160,7 @@ def learn(
     core = table.select([table.names[i] for i in varying]) if aside else table
     criterion = Criterion.of(score, core)
     clock = budget if isinstance(budget, Clock) else (budget or Budget()).start()
-    begin = _start(start, core)
+    begin = _start(start, core, table)
     search = Search(core, criterion, rng, _threads(n_jobs), settings, clock, begin, on_progress, executor=executor)
     alone = _independent(search)
     if len(varying) < 3:
@@ -197,21 +197,43 @@ def _threads(n_jobs: int) -> int:
     return int(n_jobs) if n_jobs > 0 else os.cpu_count() or 1
 
 
-def _start(start: Model | None, table: Table) -> Model | None:
+def _start(start: Model | None, core: Table, table: Table) -> Model | None:
     if start is None:
         return None
-    if start.variables != table.variables:
+    if start.variables not in (core.variables, table.variables):
         raise ParameterError(
-            "The 'start' of learn must have the variables of the data that vary, in their order: "
-            f"{', '.join(table.names)}. Got {', '.join(v.name for v in start.variables)}."
+            "The 'start' of learn must have the variables of the data, in their order (those that never vary may be "
+            f"missing): {', '.join(table.names)}. Got {', '.join(v.name for v in start.variables)}."
         )
     inner = [start.tree.names[v] for v in start.tree.manifest if len(start.tree.neighbours(int(v))) > 1]
     if inner:
         raise ParameterError(f"In the 'start' of learn all manifest variables must be leaves. '{inner[0]}' is none.")
+    if start.variables != core.variables:
+        start = _restricted(start, core)
     # one rooting and order for all equal models, so that these change no result
     tree, where = start.tree.canonically_rooted()
     rooted = start.rerooted(int(where[0]))
     return Model(tree, start.variables, np.concatenate([rooted.table(name).ravel() for name in tree.names]))
+
+
+def _restricted(model: Model, table: Table) -> Model:
+    """The model of fewer variables: leaves can be left out, and so can latents that have none below them then."""
+    model = model.rerooted(table.names[0])  # which stays, so that nothing else needs a new root
+    tree = model.tree
+    kept = np.isin(tree.names, table.names) & (tree.variable >= 0)
+    for v in range(tree.n_nodes - 1, 0, -1):
+        kept[tree.parent[v]] |= kept[v]
+    nodes = np.flatnonzero(kept)
+    place = np.cumsum(kept) - 1
+    where = {name: i for i, name in enumerate(table.names)}
+    names = tuple(tree.names[v] for v in nodes)
+    smaller = Tree(
+        np.r_[-1, place[tree.parent[nodes[1:]]]],
+        tree.cardinality[nodes],
+        np.array([where[name] if tree.variable[v] >= 0 else -1 for v, name in zip(nodes, names, strict=True)]),
+        names,
+    )
+    return Model(smaller, table.variables, np.concatenate([model.table(int(v)).ravel() for v in nodes]))
 
 
 def _varying(table: Table) -> list[int]:
@@ -307,7 +329,7 @@ def _searched(
         resumed=saved,
         every_seconds=0.0,
     )
-    return _Outcome(end.state.state, end.state.trace, end.reason, end.seconds)
+    return _Outcome(end.state.state, end.state.trace, end.reason, before + search.clock.elapsed)
 
 
 def _first(state: State) -> Step:

@@ -132,14 +132,18 @@ class Search:
         """Send the items to the executor in a few groups, since what they share goes with each."""
         n = min(len(jobs), 2 * self.n_jobs)
         groups = [jobs[i * len(jobs) // n : (i + 1) * len(jobs) // n] for i in range(n)]
-        limit = None if self.clock.remaining == math.inf else self.clock.remaining
+        limited = self.clock.remaining < math.inf
         out: list[Result] = []
+        sent = [self.executor.submit(_InTurn(self, work), group) for group in groups]
         try:
-            for found in self.executor.map(_InTurn(self, work), groups, timeout=limit):
-                out += found
+            for future in sent:  # not by map(timeout=): Dask's fails when the time is over between two results
+                out += future.result(max(self.clock.remaining, 0.0) if limited else None)
                 self.tell(stage, len(out), len(jobs))
         except TimeoutError:
             raise OutOfTime from None
+        finally:
+            for future in sent:
+                future.cancel()
         return out
 
     def check_time(self) -> None:

@@ -101,6 +101,9 @@ class Step:
         except (KeyError, TypeError, ValueError, AttributeError) as error:
             raise FileFormatError(f"A step of a trace is damaged: {error!r}.") from None
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Step.from_plain, (self.to_plain(),)  # a read-only mapping cannot be copied or sent elsewhere
+
     def __str__(self) -> str:
         return (
             f"{self.number:4d}  {self.phase:<9} {self.kind:<5} score {self.score:.2f}, log-likelihood "

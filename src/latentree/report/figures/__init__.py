@@ -1,6 +1,6 @@
 """Pictures. Every function takes an Axes, or makes one, and returns it.
 
-They need matplotlib: ``pip install latentree[plot]``.
+They need Matplotlib: ``pip install 'latentree[plot]'``.
 """
 
 from __future__ import annotations

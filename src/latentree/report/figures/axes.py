@@ -6,21 +6,24 @@ from typing import Any
 
 import numpy as np
 
-from ...errors import LatentreeError, bad_parameter
+from ...errors import bad_parameter, missing_extra
 from ...model import FloatArray, Model
 
-__all__ = ["axes", "latent_node", "lengths", "plain"]
+__all__ = ["axes", "latent_node", "lengths", "plain", "pyplot"]
 
 
 def axes(ax: Any, **size: Any) -> Any:
     """The Axes given, or a new one."""
-    if ax is not None:
-        return ax
+    return pyplot().subplots(layout="constrained", **size)[1] if ax is None else ax
+
+
+def pyplot() -> Any:
+    """Matplotlib's drawing module, or an error that tells how to get it."""
     try:
         import matplotlib.pyplot as plt
     except ImportError:
-        raise LatentreeError("Pictures need matplotlib: pip install latentree[plot]") from None
-    return plt.subplots(layout="constrained", **size)[1]
+        raise missing_extra("Pictures need Matplotlib", "plot") from None
+    return plt
 
 
 def plain(name: str) -> str:

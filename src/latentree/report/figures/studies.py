@@ -10,10 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from ...errors import LatentreeError
 from ...files import write_atomically
 from ...model import FloatArray
-from .axes import axes, plain
+from .axes import axes, plain, pyplot
 
 __all__ = ["plot_growth", "plot_progress", "plot_race", "save_panels", "to_svg"]
 
@@ -68,11 +67,9 @@ def save_panels(path: str | os.PathLike[str], panels: Sequence[Callable[[Any], A
     columns : int
         How many stand side by side.
     """
-    try:
-        import matplotlib as mpl
-        from matplotlib.figure import Figure
-    except ImportError:
-        raise LatentreeError("Pictures need matplotlib: pip install latentree[plot]") from None
+    plt = pyplot()
+    from matplotlib.figure import Figure
+
     rows = -(-len(panels) // columns)
     figure = Figure(figsize=(4.6 * columns, 2.9 * rows), layout="constrained")
     places = figure.subplots(rows, columns, squeeze=False).ravel()
@@ -80,7 +77,7 @@ def save_panels(path: str | os.PathLike[str], panels: Sequence[Callable[[Any], A
         draw(ax)
     for ax in places[len(panels) :]:
         ax.set_axis_off()
-    with mpl.rc_context({"svg.hashsalt": "latentree", "svg.fonttype": "none"}):
+    with plt.rc_context({"svg.hashsalt": "latentree", "svg.fonttype": "none"}):
         picture = StringIO()
         figure.savefig(picture, format="svg", metadata={"Date": None})
     write_atomically(path, picture.getvalue())
@@ -110,7 +107,7 @@ def plot_progress(
     -------
     Figure
     """
-    plt = _pyplot()
+    plt = pyplot()
     n_rows = -(-len(panels) // columns)
     sizes = np.abs(np.concatenate([np.ravel(curves) for curves in panels.values()]))
     most = max(0.05, float(np.quantile(sizes, 0.97)))  # the first steps may leave the picture
@@ -149,7 +146,7 @@ def plot_growth(panels: Mapping[str, Sequence[tuple[float, float]]], *, label: s
     -------
     Figure
     """
-    figure, places = _pyplot().subplots(1, len(panels), figsize=(4.0 * len(panels), 3.0), squeeze=False)
+    figure, places = pyplot().subplots(1, len(panels), figsize=(4.0 * len(panels), 3.0), squeeze=False)
     for ax, (name, points) in zip(places[0], panels.items(), strict=True):
         sizes, costs = np.array(points, dtype=float).T
         power, factor = np.polyfit(np.log(sizes), np.log(costs), 1)
@@ -164,18 +161,10 @@ def plot_growth(panels: Mapping[str, Sequence[tuple[float, float]]], *, label: s
 
 def to_svg(figure: Any) -> str:
     """Return a figure as SVG text, the same for the same figure, and close it."""
-    plt = _pyplot()
+    plt = pyplot()
     buffer = StringIO()
     with plt.rc_context({"svg.hashsalt": "latentree", "svg.fonttype": "none"}):
         figure.savefig(buffer, format="svg", metadata={"Date": None})
     plt.close(figure)
     short = re.sub(r"(\d\.\d\d)\d+", r"\1", buffer.getvalue())  # a hundredth of a point is fine enough
     return "\n".join(line.rstrip() for line in short.splitlines()) + "\n"
-
-
-def _pyplot() -> Any:
-    try:
-        import matplotlib.pyplot as plt
-    except ImportError:
-        raise LatentreeError("Pictures need matplotlib: pip install latentree[plot]") from None
-    return plt
