@@ -68,14 +68,14 @@ def test_relocations_converge_where_there_are_data():
 def test_threads_and_instruction_sets_change_nothing():
     truth = datasets.generator("d12")
     beliefs = Beliefs(Network.from_model(truth), drawn_table(truth, 400, 0))
-    one = relocations(beliefs)
+    one = list(relocations(beliefs))
     for other in (relocations(beliefs, threads=2), relocations(beliefs, threads=8)):
         assert [f.log_likelihood for f in one] == [f.log_likelihood for f in other]
     before = _core.kernels()
     try:
         for name in _core.available_kernels():
             _core.use_kernels(name)
-            again = relocations(beliefs)
+            again = list(relocations(beliefs))
             assert [f.move for f in again] == [f.move for f in one]
             np.testing.assert_allclose(
                 [f.log_likelihood for f in again], [f.log_likelihood for f in one], rtol=0, atol=1e-6
@@ -87,11 +87,11 @@ def test_threads_and_instruction_sets_change_nothing():
 def test_the_kernel_refuses_arrays_that_do_not_fit():
     good = np.full((2, 3), 0.5)
     with pytest.raises(ValueError, match="posterior"):
-        _core.relocations([good], [], [], np.ones(4), 3, 1)
+        _core.relocations([good], [], [], np.ones(4), 3, 9, 1)
     with pytest.raises(ValueError, match="directions"):
-        _core.relocations([good, good], [], [], np.ones(3), 3, 1)
+        _core.relocations([good, good], [], [], np.ones(3), 3, 9, 1)
     with pytest.raises(ValueError, match="table fits"):
-        _core.relocations([good], [], [(0, -1, good, np.ones((3, 2)), np.ones(2))], np.ones(3), 3, 1)
+        _core.relocations([good], [], [(0, -1, good, np.ones((3, 2)), np.ones(2))], np.ones(3), 3, 9, 1)
 
 
 # ---- screening -----------------------------------------------------------------------------------------------------

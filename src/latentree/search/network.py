@@ -113,20 +113,28 @@ class Graph:
     ) -> Graph:
         """The same graph with nodes taken away, edges cut and joined, and other numbers of states.
 
-        Nodes that are new in ``states`` are added.
+        Nodes that are new in ``states`` are added. What is not touched is shared with this graph.
         """
-        gone = set(without)
-        near = {v: set(u) - gone for v, u in self.near.items() if v not in gone}
-        for v in states or ():
-            near.setdefault(v, set())
+        near, k = dict(self.near), {**self.states, **(states or {})}
+        other: dict[int, set[int]] = {v: set() for v in states or () if v not in near}
+
+        def at(v: int) -> set[int]:
+            return other[v] if v in other else other.setdefault(v, set(near[v]))
+
+        gone = list(without)
+        for v in gone:
+            for u in near[v]:
+                at(u).discard(v)
         for a, b in cut:
-            near[a].discard(b)
-            near[b].discard(a)
+            at(a).discard(b)
+            at(b).discard(a)
         for a, b in join:
-            near[a].add(b)
-            near[b].add(a)
-        k = {**self.states, **(states or {})}
-        return Graph({v: tuple(sorted(u)) for v, u in near.items()}, {v: k[v] for v in near}, self.n_manifest)
+            at(a).add(b)
+            at(b).add(a)
+        near.update((v, tuple(sorted(u))) for v, u in other.items())
+        for v in gone:
+            del near[v], k[v]
+        return Graph(near, k, self.n_manifest)
 
     def bound(self, v: int) -> int:
         """Most states a latent node can use: prod|x| / max|x| over its neighbours (Z 2)."""

@@ -16,7 +16,7 @@ from ..model import FloatArray
 from .beliefs import Beliefs
 from .network import Edge, Graph, Network, edge
 from .operators import Move, moves
-from .relocate import relocations
+from .relocate import NEAR, relocations
 from .restricted import Effort, Evaluated, applied, evaluate, regularised
 from .state import Search
 
@@ -58,6 +58,7 @@ def propose(
     around: Collection[int] | None = None,
     least: float = LEAST,
     threads: int = 1,
+    near: int = NEAR,
     rng: np.random.Generator | None = None,
 ) -> list[Proposal]:
     """Moves of all kinds that are expected to gain at least ``least``, the best first.
@@ -74,6 +75,8 @@ def propose(
         Below 0, also moves that lose are proposed.
     threads : int
         Threads to use.
+    near : int
+        Places that a branch is tried at.
     rng : numpy.random.Generator, optional
         Source of the starts; then everything runs in this thread. Default: the search's own, candidates in threads.
     """
@@ -85,7 +88,7 @@ def propose(
         return found.log_likelihood - now - cost.price(graph, found.move, base)
 
     best: dict[Edge, Proposal] = {}
-    for found in relocations(beliefs, only=around, threads=threads):
+    for found in relocations(beliefs, only=around, threads=threads, near=near):
         z, a, _ = found.move.nodes
         if found.log_likelihood - now + base > least:  # no move saves more than the whole penalty
             gain = worth(found)

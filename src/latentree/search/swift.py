@@ -22,9 +22,11 @@ import numpy as np
 from ..estimation import Fit, em
 from ..model import Model, normalised
 from ..runner import StopReason
+from ..table import Table
 from ..tree import Tree
+from . import construct
 from .beliefs import Beliefs
-from .evaluation import names_of
+from .evaluation import names_of, renumbered
 from .network import Graph, Network
 from .operators import Move
 from .proposals import Proposal, carried_out, propose, together
@@ -40,13 +42,22 @@ OPTIONS: Mapping[str, Any] = {
     "trials": 60,
     "shakes": 4,
     "starts": 3,
+    "pieces": None,
     "tol": 0.05,
     "iterations": 60,
 }
 """``loss``: how much a move may lose to be tried when nothing gains; ``ahead``: steps that follow it; ``trials``: how
 many such moves are tried before the tree is shaken (0: no looks ahead and no shakes); ``shakes``: how often in a row
-that may fail; ``starts``: how often it climbs before it looks ahead. ``tol``, ``iterations``: when EM stops within the
-search."""
+that may fail; ``starts``: how often it climbs before it looks ahead. ``pieces``: the variables of a piece if the tree
+to start from is put together from pieces, 0 if it is a star; None: pieces from ``WIDE`` variables on. ``tol``,
+``iterations``: when EM stops within the search."""
+
+WIDE = 150
+"""Variables from which on the tree to start from is put together from pieces, and moves are local."""
+PIECE = 16
+"""Variables of a piece, if nothing else is said."""
+NEAR = 32
+"""Places that a branch is tried at in a tree of many variables."""
 
 WIDEST = 1_000
 """Variables beyond which a forecast is given."""
@@ -76,11 +87,38 @@ class _Point:
 
 def begin(search: Search) -> State:
     """The latent class model with two states, or the model the user gave."""
+    if search.start is None and _piece(search):
+        return construct.begin(search, _piece(search))
     if search.start is None:
         point = _star(search, 0)
     else:
         point = _fitted(search, regularised(Network.from_model(search.start)), search.n_jobs)
-    return State(point.fit, point.score, "climb", memory={"tried": [], "climbed": 0, "shaken": -1, "lower": None})
+    return State(point.fit, point.score, "climb", memory=_FRESH)
+
+
+_FRESH: Mapping[str, Any] = {"tried": [], "climbed": 0, "shaken": -1, "lower": None, "active": None}
+
+
+def _piece(search: Search) -> int:
+    """How many variables the pieces have that the start is put together from; 0: it is a star."""
+    if search.options["pieces"] is not None:
+        return int(search.options["pieces"])
+    return PIECE if _wide(search) else 0
+
+
+def _wide(search: Search) -> bool:
+    return search.table.n_variables >= WIDE
+
+
+def _climbed_alone(search: Search, piece: Table, rng: np.random.Generator) -> Model:
+    """The tree of a piece: one climb from a star."""
+    options = {**search.options, "pieces": 0, "starts": 1, "trials": 0}
+    own = replace(search, table=piece, rng=rng, n_jobs=1, options=options, start=None, on_progress=None)
+    state = begin(own)
+    while not state.done:
+        own.check_time()
+        state, _ = step(own, state)
+    return state.fit.model
 
 
 def _star(search: Search, climb: int) -> _Point:
@@ -91,15 +129,37 @@ def _star(search: Search, climb: int) -> _Point:
 
 def step(search: Search, state: State) -> tuple[State, Step | None]:
     """The next bundle of moves that raises the score, or the next look ahead that does."""
-    if state.phase == "climb":
-        here = _standing(search, state)
-        found = propose(search, here.network, Beliefs(here.network, search.table), threads=search.n_jobs)
-        point, done = _bundle(search, here, found, search.n_jobs)
-        if done:
-            return _moved(state, here, point, done, len(found))
-        return _climbed(search, state)
+    if state.phase == "pieces":
+        state, made = construct.step(search, state, _climbed_alone)
+        return (replace(state, memory=_FRESH) if state.phase == "climb" else state), made
     here = _standing(search, state)
+    if state.phase == "climb":
+        return _step_up(search, state, here)
     return _escaped(search, state, here) if state.phase == "escape" else _shaken(search, state, here)
+
+
+def _step_up(search: Search, state: State, here: _Point) -> tuple[State, Step | None]:
+    """A bundle of moves; in a tree of many variables first of all around what the last one changed."""
+    around = state.memory["active"]
+    near = NEAR if _wide(search) else 256
+    beliefs = Beliefs(here.network, search.table)
+    found = propose(search, here.network, beliefs, around=around, threads=search.n_jobs, near=near)
+    point, done = _bundle(search, here, found, search.n_jobs)
+    if done:
+        active = _changed(here, point, done) if _wide(search) else None
+        return _moved(state, here, point, done, len(found), active=active)
+    if around is not None:
+        return state.to("climb", active=None), None
+    return _climbed(search, state)
+
+
+def _changed(here: _Point, point: _Point, done: Sequence[Proposal]) -> list[int]:
+    """The nodes around moves, as they are numbered when the new model is taken up."""
+    graph = point.network.graph
+    number = renumbered(graph)
+    near = {v for p in done for g in (here.network.graph, graph) for v in _surroundings(g, p.move)}
+    near |= {v for v in graph.near if v not in here.network.graph.near}
+    return sorted(number.get(v, v) for v in near if v in graph.near)
 
 
 def _standing(search: Search, state: State) -> _Point:
