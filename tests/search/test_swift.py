@@ -129,9 +129,11 @@ def test_dependence_block_by_block():
         assert found[i, j] == pytest.approx((counts[seen] * np.log(counts[seen] / expected[seen])).sum(), abs=1e-8)
 
 
+@settings(max_examples=300)
 @given(graphs(max_leaves=8, max_moves=8))
 def test_parameters_told_from_the_surroundings(graph):
-    for move in moves(graph):
+    unions = [Move("UN", (b, a, k)) for a, b in graph.edges if graph.is_latent(a) for k in (2, 3, 4)]
+    for move in [*moves(graph), *unions]:
         told = added_parameters(graph, move)
         assert told is None or told == dimension_change(move, graph)
 

@@ -150,7 +150,7 @@ def added_parameters(graph: Graph, move: Move) -> int | None:
     if move.kind == "NR":
         z, a, c = move.nodes
         rest = [k[u] for u in graph.near[a] if u != z]
-        if len(rest) > 2 and k[a] * max(rest) <= prod(rest):
+        if len(rest) > 2 and k[a] * max(rest) <= prod(rest) and _stay(graph, [z], a, k[c]):
             return (k[z] - 1) * (k[c] - k[a])
     return None
 

@@ -197,6 +197,8 @@ def _reached(state: State, point: _Point) -> State:
 
 def _climbed(search: Search, state: State) -> tuple[State, Step | None]:
     """Nothing gains any more: climb from another start, look ahead, or shake again."""
+    if _wide(search):
+        return replace(state, done=True), None
     shaken = state.memory["shaken"]
     if shaken >= 0:
         higher = state.memory["lower"] is None
