@@ -8,6 +8,7 @@ with every step, and a search can stop and go on between any two of them.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -20,7 +21,7 @@ from .pieces import Bridge, assembled, bridge, centred, cut, likelihoods, part
 from .state import Search, State, standing
 from .trace import Step
 
-__all__ = ["BATCH", "begin", "step"]
+__all__ = ["BATCH", "Expected", "begin", "expected", "step"]
 
 BATCH = 16
 """Pieces that are learned in one step, whatever the threads."""
@@ -123,3 +124,35 @@ def _plain(memory: dict[str, Any]) -> dict[str, Any]:
 
 def _bridge(plain: dict[str, Any]) -> Bridge:
     return Bridge(tuple(plain["ends"]), tuple(plain["nodes"]), np.asarray(plain["joint"]))
+
+
+# ---- what it will take --------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Expected:
+    """What a tree of many variables takes, in processor seconds.
+
+    Attributes
+    ----------
+    pairs, pieces : float
+        Counting all pairs, and learning all pieces.
+    sweep : float
+        One look at all moves in the whole tree; there are some ten.
+    megabytes : float
+        Memory beyond the data.
+    """
+
+    pairs: float
+    pieces: float
+    sweep: float
+    megabytes: float
+
+
+def expected(table: Table, size: int) -> Expected:
+    """What the tree of a table will take, told from its size; measured in ``benchmarks/wide.py``."""
+    n, rows, columns = table.n_variables, table.n_patterns, float(table.cardinalities.sum())
+    pairs = rows * (columns - n) ** 2 / 4e10 + n**2 * 1e-7
+    pieces = n * 0.01 + rows * columns * 2e-6
+    sweep = n * 0.01 + rows * columns * 1e-6
+    return Expected(pairs, pieces, sweep, rows * columns * 1e-5)

@@ -54,7 +54,7 @@ to start from is put together from pieces, 0 if it is a star; None: pieces from 
 
 WIDE = 150
 """Variables from which on the tree to start from is put together from pieces, and moves are local."""
-PIECE = 16
+PIECE = 24
 """Variables of a piece, if nothing else is said."""
 NEAR = 32
 """Places that a branch is tried at in a tree of many variables."""
