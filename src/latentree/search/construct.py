@@ -21,10 +21,10 @@ from .pieces import Bridge, assembled, bridge, centred, cut, likelihoods, part
 from .state import Search, State, standing
 from .trace import Step
 
-__all__ = ["BATCH", "Expected", "begin", "expected", "step"]
+__all__ = ["Expected", "begin", "expected", "step"]
 
-BATCH = 16
-"""Pieces that are learned in one step, whatever the threads."""
+STEPS = 16
+"""Pieces are learned in about so many steps, at least as many at a time; whatever the threads."""
 
 Learner = Callable[[Search, Table, np.random.Generator], Model]
 """Learns the tree of a piece."""
@@ -62,7 +62,7 @@ def step(search: Search, state: State, learner: Learner) -> tuple[State, Step]:
     memory = state.memory
     pieces, cuts, models = memory["pieces"], memory["cuts"], list(memory["models"])
     first = memory["learned"]
-    fresh = range(first, min(first + BATCH, len(pieces)))
+    fresh = range(first, min(first + max(STEPS, -(-len(pieces) // STEPS)), len(pieces)))
 
     def learn(i: int, rng: np.random.Generator) -> Model:
         return learner(search, part(search.table, pieces[i]), rng)

@@ -153,7 +153,7 @@ def learn(
     table = table.ordered()  # sums do not depend on the order of the rows
     varying = _varying(table)
     aside = 3 <= len(varying) < table.n_variables
-    core = table.select([table.names[i] for i in varying]) if aside else table
+    core = table.select([table.variables[i].name for i in varying]) if aside else table
     criterion = Criterion.of(score, core)
     clock = budget if isinstance(budget, Clock) else (budget or Budget()).start()
     search = Search(core, criterion, rng, _threads(n_jobs), settings, clock, _start(start, core), on_progress)
@@ -211,7 +211,9 @@ def _start(start: Model | None, table: Table) -> Model | None:
 
 def _varying(table: Table) -> list[int]:
     """Columns in which more than one value is seen."""
-    return [i for i in range(table.n_variables) if len(set(np.unique(table.codes[:, i]).tolist()) - {-1}) > 1]
+    last = table.codes.max(axis=0)
+    first = np.where(table.codes < 0, last, table.codes).min(axis=0)
+    return [int(i) for i in np.flatnonzero((first < last) & (last > 0))]
 
 
 def _warn(module: Method, search: Search) -> None:
