@@ -114,9 +114,11 @@ def measured(case: str, jobs: int) -> dict[str, object]:
         )
     processor = time.process_time() - began
     last = max(i for i, mark in enumerate(marks) if mark[0] in ("start", "pieces"))
-    said = expected(table, 24)
+    said = expected(table)
     fit = em(truth, table, tol=0.05, max_iterations=60)
-    star = em(Model.random(Tree.star(2, table.cardinalities), table.variables, np.random.default_rng(0)), table, tol=0.05)
+    star = em(
+        Model.random(Tree.star(2, table.cardinalities), table.variables, np.random.default_rng(0)), table, tol=0.05
+    )
     return {
         "case": case,
         "patterns": table.n_patterns,
@@ -124,7 +126,12 @@ def measured(case: str, jobs: int) -> dict[str, object]:
         "star": bic(star),
         "truth": bic(fit),
         "counted": {"score": marks[0][3], "cpu": marks[0][1], "wall": marks[0][2], "memory": marks[0][4] - before},
-        "built": {"score": marks[last][3], "cpu": marks[last][1], "wall": marks[last][2], "memory": marks[last][4] - before},
+        "built": {
+            "score": marks[last][3],
+            "cpu": marks[last][1],
+            "wall": marks[last][2],
+            "memory": marks[last][4] - before,
+        },
         "moved": {"score": run.value, "cpu": processor, "wall": run.seconds, "memory": memory() - before},
         "sweep": marks[last + 1][1] - marks[last][1] if last + 1 < len(marks) else None,
         "complete": run.reason.complete,

@@ -22,6 +22,7 @@ from latentree.search.relocate import relocations
 from latentree.search.restricted import Effort, dimension_change, evaluate, model_of, triple
 from latentree.search.state import Search
 from latentree.search.swift import OPTIONS
+from latentree.table import Table
 from latentree.variables import numbered
 
 
@@ -196,11 +197,10 @@ def test_the_best_tree_of_small_data_from_every_seed(seed):
 
 
 def test_very_wide_data_are_forecast():
-    from latentree.search.swift import WIDEST, forecast
+    from latentree.search.swift import WIDE, forecast
 
     def wide(n):
-        model = Model.random(Graph.star(2, [2] * n).to_tree(), numbered([2] * n), np.random.default_rng(0))
-        return forecast(searching(drawn_table(model, 5, 0)))
+        return forecast(searching(Table.from_codes(np.random.default_rng(0).integers(0, 2, (50, n)))))
 
-    assert wide(50) is None
-    assert "minutes" in wide(WIDEST + 1) and "GB" in wide(WIDEST + 1)
+    assert wide(50) is None and wide(WIDE) is None
+    assert "minutes" in wide(10_000) and "GB" in wide(10_000)

@@ -46,7 +46,7 @@ class Beliefs:
     def __init__(self, network: Network, table: Table) -> None:
         self.network = network
         self.weights = table.weights
-        self._codes = list(table.codes.T)  # views: a table is kept by columns
+        self._codes: list[NDArray[np.int16]] = list(table.codes.T)  # views: a table is kept by columns
         self._logs = {}
         graph = network.graph
         for v in range(graph.n_manifest):
@@ -204,7 +204,7 @@ def log_sum(logs: FloatArray) -> FloatArray:
 
 
 def _most(table: FloatArray) -> FloatArray:
-    """The largest entry of each row: column by column, since there are few of them and NumPy is slow across short rows."""
+    """The largest entry of each row: by columns, since there are few of them and NumPy is slow along short rows."""
     return reduce(np.maximum, table.T[1:], table[:, 0])
 
 

@@ -1,8 +1,8 @@
 """Which variables depend on each other most: the tree of Chow and Liu (1968), for any number of variables.
 
-The tree joins all variables by pairs of largest mutual information. All pairs are counted by products of matrices, block
-by block, and of each block only the pairs are kept that belong to the tree of what has been counted so far. So the memory
-is that of the data, whatever the number of pairs.
+The tree joins all variables by pairs of largest mutual information. All pairs are counted by products of matrices,
+block by block, and of each block only the pairs are kept that belong to the tree of what has been counted so far. So
+the memory is that of the data, whatever the number of pairs.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ BLOCK = 512
 ROWS = 8192
 """Rows of indicators that are written out at a time."""
 SPARSE = 0.03
-"""Share of ones below which only the ones are multiplied: a dense product does some thousand times more numbers a second."""
+"""Share of ones below which only these are multiplied; a dense product does a thousand times more numbers a second."""
 _EXACT = 2.0**24  # whole numbers up to here are exact in single precision
 
 
@@ -50,7 +50,7 @@ def chow_liu(table: Table, *, between: Callable[[int, int], None] = lambda done,
     >>> y = np.where(rng.random(500) < 0.1, 1 - x, x)
     >>> z = np.where(rng.random(500) < 0.1, 1 - y, y)
     >>> [(i, j) for i, j, _ in chow_liu(Table.from_codes(np.column_stack([x, y, z])))]
-    [(1, 2), (0, 1)]
+    [(0, 1), (1, 2)]
     """
     n = table.n_variables
     blocks = _blocks(table)
@@ -111,14 +111,16 @@ def _blocks(table: Table) -> list[_Block]:
     for k, members in sorted(alike.items()):
         width = max(1, BLOCK // (k - 1))
         for first in range(0, len(members), width):
-            own = members[first : first + width]
-            out.append(_Block(np.array(own), np.array([values[i] for i in own]).T, np.array([totals[i] for i in own]).T))
+            some = members[first : first + width]
+            arrays = (np.array([own[i] for i in some]).T for own in (values, totals))
+            out.append(_Block(np.array(some), *arrays))
     return out
 
 
 def _share(table: Table, blocks: Sequence[_Block]) -> float:
     """Share of ones in the columns."""
-    return sum(float(b.totals[1:].sum()) for b in blocks) / (table.weights.sum() * sum(b.totals[1:].size for b in blocks))
+    ones = sum(float(b.totals[1:].sum()) for b in blocks)
+    return ones / (float(table.weights.sum()) * sum(b.totals[1:].size for b in blocks))
 
 
 def _densely(table: Table, a: _Block, b: _Block) -> FloatArray:
@@ -152,7 +154,8 @@ def _sparsely(table: Table, a: _Block, b: _Block) -> FloatArray:
 
 
 def _ones(table: Table, block: _Block) -> Any:
-    at = [np.flatnonzero(table.codes[:, v] == x) for row in block.values[1:] for v, x in zip(block.variables, row)]
+    own = block.variables
+    at = [np.flatnonzero(table.codes[:, v] == x) for row in block.values[1:] for v, x in zip(own, row, strict=True)]
     ends = np.cumsum([0, *map(len, at)])
     return sparse.csr_array((np.ones(ends[-1]), np.concatenate(at), ends), shape=(len(at), table.n_patterns))
 
@@ -161,7 +164,7 @@ def _ones(table: Table, block: _Block) -> Any:
 
 
 def information(a: _Block, b: _Block, joint: FloatArray) -> FloatArray:
-    """N I(i; j) = sum n_xy log n_xy - sum n_x log n_x - sum n_y log n_y + N log N, of all i in a block and j in another.
+    """N I(i; j) = sum n_xy log n_xy - sum n_x log n_x - sum n_y log n_y + N log N, of i in a block and j in another.
 
     The counts are those of the rows that show both.
     """

@@ -1,8 +1,8 @@
 """The start for data of many variables: a tree that is put together from pieces (:mod:`latentree.search.pieces`).
 
-First a whole tree from counts alone, each piece being one latent around its central variable; then the pieces are learned,
-some in each step, and take their places. So there is a tree to return soon after all pairs have been counted, it gets better
-with every step, and a search can stop and go on between any two of them.
+First a whole tree from counts alone, each piece being one latent around its central variable; then the pieces are
+learned, some in each step, and take their places. So there is a tree to return soon after all pairs have been counted,
+it gets better with every step, and a search can stop and go on between any two of them.
 """
 
 from __future__ import annotations
@@ -149,7 +149,7 @@ class Expected:
     megabytes: float
 
 
-def expected(table: Table, size: int) -> Expected:
+def expected(table: Table) -> Expected:
     """What the tree of a table will take, told from its size; measured in ``benchmarks/wide.py``."""
     n, rows, columns = table.n_variables, table.n_patterns, float(table.cardinalities.sum())
     pairs = rows * (columns - n) ** 2 / 4e10 + n**2 * 1e-7

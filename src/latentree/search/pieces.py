@@ -2,9 +2,9 @@
 
 In the tree of strongest pairs (:mod:`latentree.search.chow_liu`), what lies together in a latent tree lies together as
 well: it is the latent tree with each latent drawn into the variable that is nearest to it (Choi, Tan, Anandkumar and
-Willsky 2011). So it can be cut at weak links, each piece be learned on its own, and the pieces be joined again where they
-were cut. Which latents are joined is told by their mutual information, as in the bridged islands of Liu, Zhang, Chen and
-others (2014); here a piece is a whole tree rather than one latent and its leaves.
+Willsky 2011). So it can be cut at weak links, each piece be learned on its own, and the pieces be joined again where
+they were cut. Which latents are joined is told by their mutual information, as in the bridged islands of Liu, Zhang,
+Chen and others; here a piece is a whole tree rather than one latent and its leaves.
 """
 
 from __future__ import annotations
@@ -34,8 +34,8 @@ PASSES = 20
 def cut(links: Iterable[Link], n: int, size: int) -> tuple[list[list[int]], list[Edge]]:
     """Cut a tree of all variables into pieces, strong links being kept.
 
-    The strongest link comes first and joins what it links, unless that became larger than ``size``. What is left over in
-    bits of fewer than LEAST variables (the neighbours of a hub, say) is put together with other bits of the same
+    The strongest link comes first and joins what it links, unless that became larger than ``size``. What is left over
+    in bits of fewer than LEAST variables (the neighbours of a hub, say) is put together with other bits of the same
     neighbour.
 
     Parameters

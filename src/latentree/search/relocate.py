@@ -109,7 +109,7 @@ def _moved(
     now, fresh = float(beliefs.weights @ beliefs.log_likelihood), graph.fresh()
     for (z, a), (stays, goes, tables) in zip(tops, moved, strict=True):
         for i in np.flatnonzero(~np.isnan(goes)):
-            c = places[i]
+            c = places[int(i)]
             if c != a:
                 own = {(z, c): tables[i][: graph.states[c]]}
                 gain = float(goes[i] - stays)

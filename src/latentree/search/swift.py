@@ -8,6 +8,9 @@ third of the bundle if that did not pay. More states are held back where a new n
 When nothing gains any more, it looks ahead: moves that lose a little are carried out one by one, and the search goes on
 for a few steps around them; what ends higher is kept. At last the tree is shaken: a few such moves, chosen at random,
 are carried out together, and it climbs again from there.
+
+Of many variables it first makes a tree from pieces (:mod:`latentree.search.construct`). It climbs from there once, by
+local moves, looks first where the last step changed something, and ends when nothing gains.
 """
 
 from __future__ import annotations
@@ -30,6 +33,7 @@ from .evaluation import names_of, renumbered
 from .network import Graph, Network
 from .operators import Move
 from .proposals import Proposal, carried_out, propose, together
+from .relocate import NEAR as PLACES
 from .restricted import regularised
 from .state import OutOfTime, Search, State, standing
 from .trace import Step
@@ -58,11 +62,13 @@ PIECE = 24
 """Variables of a piece, if nothing else is said."""
 NEAR = 32
 """Places that a branch is tried at in a tree of many variables."""
+LITTLE = 1e-5
+"""A tree of many variables is looked at as a whole again if its score has risen by this share since the last time."""
 
-WIDEST = 1_000
-"""Variables beyond which a forecast is given."""
-_SPEED = 2e10  # multiply-adds a second, of the table of all pairs
-_PER_PLACE = 1e-8  # seconds for one row and one place of a relocation
+PATIENCE = 120.0
+"""Seconds beyond which a search of many variables is announced."""
+SWEEPS = 10
+"""Looks at all moves of a tree of many variables until nothing gains, as far as seen."""
 
 _GAIN = 0.01
 """Least gain of a step."""
@@ -86,7 +92,7 @@ class _Point:
 
 
 def begin(search: Search) -> State:
-    """The latent class model with two states, or the model the user gave."""
+    """The latent class model with two states, a tree of pieces, or the model the user gave."""
     if search.start is None and _piece(search):
         return construct.begin(search, _piece(search))
     if search.start is None:
@@ -96,7 +102,7 @@ def begin(search: Search) -> State:
     return State(point.fit, point.score, "climb", memory=_FRESH)
 
 
-_FRESH: Mapping[str, Any] = {"tried": [], "climbed": 0, "shaken": -1, "lower": None, "active": None}
+_FRESH: Mapping[str, Any] = {"tried": [], "climbed": 0, "shaken": -1, "lower": None, "active": None, "swept": None}
 
 
 def _piece(search: Search) -> int:
@@ -140,15 +146,16 @@ def step(search: Search, state: State) -> tuple[State, Step | None]:
 
 def _step_up(search: Search, state: State, here: _Point) -> tuple[State, Step | None]:
     """A bundle of moves; in a tree of many variables first of all around what the last one changed."""
-    around = state.memory["active"]
-    near = NEAR if _wide(search) else 256
+    around, near = state.memory["active"], NEAR if _wide(search) else PLACES
+    if around is None:
+        state = state.to("climb", swept=here.score)
     beliefs = Beliefs(here.network, search.table)
     found = propose(search, here.network, beliefs, around=around, threads=search.n_jobs, near=near)
     point, done = _bundle(search, here, found, search.n_jobs)
     if done:
         active = _changed(here, point, done) if _wide(search) else None
         return _moved(state, here, point, done, len(found), active=active)
-    if around is not None:
+    if around is not None and here.score - state.memory["swept"] > LITTLE * abs(here.score):
         return state.to("climb", active=None), None
     return _climbed(search, state)
 
@@ -220,17 +227,27 @@ def _climbed(search: Search, state: State) -> tuple[State, Step | None]:
 
 
 def forecast(search: Search) -> str | None:
-    """How long a step over very many variables may take, and what it needs."""
-    n, rows = search.table.n_variables, search.table.n_patterns
-    if n <= WIDEST:
+    """How long a tree of many variables may take, and what it needs, if that is much."""
+    if not _wide(search) or search.start is not None:
         return None
-    columns = float(sum(search.table.cardinalities))
-    minutes = (2 * rows * columns**2 / _SPEED + rows * n * 0.4 * 256 * _PER_PLACE) / 60
-    gigabytes = (8.0 * n**2 * 3 + 8.0 * rows * columns * 3) / 2**30
+    cost = construct.expected(search.table)
+    share = search.n_jobs**-0.7  # threads wait for each other now and then
+    built = cost.pairs + share * cost.pieces
+    whole = built + share * SWEEPS * cost.sweep
+    if whole < PATIENCE and cost.megabytes < 1000:
+        return None
     return (
-        f"{n:,} variables: the first steps take some {max(1, round(minutes)):,} minutes each and about "
-        f"{gigabytes:.1f} GB of memory. Set a time limit; the best tree so far is kept."
+        f"{search.table.n_variables:,} variables, {search.table.n_patterns:,} distinct rows: a first tree after about "
+        f"{_told(cost.pairs)}, all of it learned piece by piece after {_told(built)}, improved by local moves until "
+        f"{_told(whole)} or longer; memory about {cost.megabytes / 1000:,.1f} GB. Stop it at any time (time limit or "
+        "Ctrl-C): the best tree so far is kept."
     )
+
+
+def _told(seconds: float) -> str:
+    if seconds < 90:
+        return f"{max(1.0, seconds):.0f} s"
+    return f"{seconds / 60:,.0f} minutes" if seconds < 5400 else f"{seconds / 3600:,.1f} hours"
 
 
 # ---- climbing -----------------------------------------------------------------------------------------------------
@@ -241,7 +258,8 @@ def _fitted(search: Search, network: Network, threads: int) -> _Point:
     order, _ = network.graph.rooted()
     model = network.to_model(search.table.variables)
     model = model.with_parameters(normalised(model.tree, np.maximum(model.parameters, _FLOOR)))
-    tol, steps = search.options["tol"], search.options["iterations"]
+    # the likelihood of many variables creeps up somewhere all the time
+    tol, steps = search.options["tol"] * max(1.0, search.table.n_variables / WIDE), search.options["iterations"]
     fit = em(model, search.table, tol=tol, max_iterations=steps, budget=search.clock, threads=threads)
     if fit.reason is StopReason.INTERRUPTED:
         raise KeyboardInterrupt
