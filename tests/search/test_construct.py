@@ -8,6 +8,7 @@ from hypothesis import given, settings, strategies as st
 from structures import models_and_tables
 
 from latentree.engine.plan import Plan
+from latentree.errors import ParameterError
 from latentree.model import Model
 from latentree.runner import Budget, StopReason
 from latentree.score import bic
@@ -253,6 +254,12 @@ def test_the_end_of_time_and_ctrl_c_within_the_construction(monkeypatch):
     late = learned(table, on_progress=lambda p: press(p, "pieces", 1))
     assert late.reason is StopReason.INTERRUPTED and late.structure
     assert [s.phase for s in late.trace] == ["start"]
+
+
+@pytest.mark.parametrize("size", [-1, 2.5, True, "8"])
+def test_the_size_of_pieces_is_checked(size):
+    with pytest.raises(ParameterError, match="'pieces' parameter of learn"):
+        learned(Table.from_codes(islands(3, 4, 50)), pieces=size)
 
 
 def test_a_thousand_variables(monkeypatch):

@@ -22,6 +22,7 @@ from typing import Any
 
 import numpy as np
 
+from ..errors import bad_parameter
 from ..estimation import Fit, em
 from ..model import Model, normalised
 from ..runner import StopReason
@@ -107,9 +108,12 @@ _FRESH: Mapping[str, Any] = {"tried": [], "climbed": 0, "shaken": -1, "lower": N
 
 def _piece(search: Search) -> int:
     """How many variables the pieces have that the start is put together from; 0: it is a star."""
-    if search.options["pieces"] is not None:
-        return int(search.options["pieces"])
-    return PIECE if _wide(search) else 0
+    size = search.options["pieces"]
+    if size is None:
+        return PIECE if _wide(search) else 0
+    if isinstance(size, bool) or not isinstance(size, int) or size < 0:
+        raise bad_parameter("pieces", "learn", "a whole number of at least 0, or None", size)
+    return size
 
 
 def _wide(search: Search) -> bool:
