@@ -6,7 +6,7 @@ relocations come all at once (:mod:`latentree.search.relocate`). What is left is
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -89,6 +89,7 @@ def propose(
 
     best: dict[Edge, Proposal] = {}
     for found in relocations(beliefs, only=around, threads=threads, near=near):
+        search.check_time()
         z, a, _ = found.move.nodes
         if found.log_likelihood - now + base > least:  # no move saves more than the whole penalty
             gain = worth(found)
@@ -143,7 +144,7 @@ def _introductions(
         near = graph.near[a]
         if len(near) < 4 or (around is not None and a not in around):
             continue
-        dependence = conditional_dependence(beliefs, a)
+        dependence = conditional_dependence(beliefs, a, between=search.check_time)
         rows, columns = np.triu_indices(len(near), 1)
         order = np.argsort(-dependence[rows, columns], kind="stable")
         used = dict.fromkeys(near, 0)
@@ -164,10 +165,11 @@ def _introductions(
                 yield move
 
 
-def conditional_dependence(beliefs: Beliefs, a: int) -> FloatArray:
+def conditional_dependence(beliefs: Beliefs, a: int, *, between: Callable[[], None] = lambda: None) -> FloatArray:
     """N times the information that each two neighbours of a share given a, in the completed data (Z 3).
 
-    Block by block, so that ten thousand neighbours need no table of all their states.
+    Block by block, so that ten thousand neighbours need no table of all their states; ``between`` is called between
+    the blocks.
     """
     near = beliefs.network.graph.near[a]
     q = beliefs.posterior(a) * beliefs.weights[:, None]
@@ -179,6 +181,7 @@ def conditional_dependence(beliefs: Beliefs, a: int) -> FloatArray:
             first, starts = _completed(beliefs, a, s, near[rows])
             weighed = first * own
             for columns in blocks[i:]:
+                between()
                 second, others = (first, starts) if columns is rows else _completed(beliefs, a, s, near[columns])
                 both = weighed.T @ second
                 expected = np.outer(weighed.sum(axis=0), own.T @ second) / max(float(own.sum()), 1e-300)
