@@ -138,7 +138,7 @@ class Expected:
     pairs, pieces : float
         Counting all pairs, and learning all pieces.
     sweep : float
-        One look at all moves in the whole tree; there are some ten.
+        One look at all moves in the whole tree; there are some five to ten.
     megabytes : float
         Memory beyond the data.
     """
@@ -152,7 +152,8 @@ class Expected:
 def expected(table: Table) -> Expected:
     """What the tree of a table will take, told from its size; measured in ``benchmarks/wide.py``."""
     n, rows, columns = table.n_variables, table.n_patterns, float(table.cardinalities.sum())
-    pairs = rows * (columns - n) ** 2 / 4e10 + n**2 * 1e-7
-    pieces = n * 0.01 + rows * columns * 2e-6
-    sweep = n * 0.01 + rows * columns * 1e-6
-    return Expected(pairs, pieces, sweep, rows * columns * 1e-5)
+    tables = float((table.cardinalities.astype(float) ** 2).sum())
+    pairs = rows * (columns - n) ** 2 / 4e10 + n**2 * 4e-8 + n * 1e-3
+    pieces = n * 8e-3 + rows * tables * 1.3e-6
+    sweep = n * 3e-3 + rows * tables * 3.5e-7
+    return Expected(pairs, pieces, sweep, rows * columns * 3e-5)

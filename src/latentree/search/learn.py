@@ -393,7 +393,7 @@ def _with_constants(model: Model, table: Table) -> Model:
     """Hang the columns that never vary on the latent with the fewest states, where they cost least."""
     tree = model.tree
     latent = [int(v) for v in tree.latent]
-    at = min(latent, key=lambda v: (int(tree.cardinality[v]), v))
+    at = min(latent or [0], key=lambda v: (int(tree.cardinality[v]), v))
     where = {name: i for i, name in enumerate(table.names)}
     missing = [i for i, name in enumerate(table.names) if name not in {v.name for v in model.variables}]
     names = _unlike(tree, latent, table.names)

@@ -180,7 +180,7 @@ def _stay(graph: Graph, near: Iterable[int], a: int, states: int) -> bool:
 
 
 def _si(graph: Graph) -> Iterator[Move]:
-    return (Move("SI", (a,)) for a in graph.latents if graph.states[a] < _most(graph, a))
+    return (Move("SI", (a,)) for a in graph.latents if a not in graph.shown and graph.states[a] < _most(graph, a))
 
 
 def _most(graph: Graph, a: int) -> int:
@@ -189,7 +189,7 @@ def _most(graph: Graph, a: int) -> int:
 
 
 def _sd(graph: Graph) -> Iterator[Move]:
-    return (Move("SD", (a,)) for a in graph.latents if graph.states[a] > LEAST_STATES)
+    return (Move("SD", (a,)) for a in graph.latents if a not in graph.shown and graph.states[a] > LEAST_STATES)
 
 
 def _ni(graph: Graph) -> Iterator[Move]:

@@ -147,7 +147,7 @@ def _introductions(
         dependence = conditional_dependence(beliefs, a, between=search.check_time)
         rows, columns = np.triu_indices(len(near), 1)
         order = np.argsort(-dependence[rows, columns], kind="stable")
-        used = dict.fromkeys(near, 0)
+        used = {b: PER_NODE if b == graph.shown.get(a) else 0 for b in near}
         # with neighbours that have as many states as a, all new nodes cost the same
         alike = min(graph.states[b] for b in near) >= graph.states[a] and len(near) > 5
         floor = least + (search.criterion.price(graph, Move("NI", (a, near[0], near[1])), base) if alike else 0.0)
@@ -199,6 +199,8 @@ def _completed(beliefs: Beliefs, a: int, s: int, near: Sequence[int]) -> tuple[F
 def _unions(graph: Graph, around: Collection[int] | None) -> Iterator[Move]:
     for a, b in graph.edges:
         if not graph.is_latent(a) or len(graph.near[a]) + len(graph.near[b]) > WIDE:
+            continue
+        if a in graph.shown or b in graph.shown:
             continue
         if around is None or a in around or b in around:
             large, small = graph.states[a], graph.states[b]

@@ -54,7 +54,11 @@ def relocations(
         Places that a branch is tried at, the nearest first.
     """
     graph = beliefs.network.graph
-    branches = {a: [z for z in graph.near[a] if only is None or a in only or z in only] for a in graph.latents}
+    fixed = set(graph.shown.values())
+    branches = {
+        a: [z for z in graph.near[a] if z not in fixed and (only is None or a in only or z in only)]
+        for a in graph.latents
+    }
     for some, places in _chunks(graph, [a for a in graph.latents if branches[a]], near):
         yield from _moved(beliefs, some, places, branches, threads, passes, near)
 

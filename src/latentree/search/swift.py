@@ -48,13 +48,15 @@ OPTIONS: Mapping[str, Any] = {
     "shakes": 4,
     "starts": 3,
     "pieces": None,
+    "root": None,
     "tol": 0.05,
     "iterations": 60,
 }
 """``loss``: how much a move may lose to be tried when nothing gains; ``ahead``: steps that follow it; ``trials``: how
 many such moves are tried before the tree is shaken (0: no looks ahead and no shakes); ``shakes``: how often in a row
 that may fail; ``starts``: how often it climbs before it looks ahead. ``pieces``: the variables of a piece if the tree
-to start from is put together from pieces, 0 if it is a star; None: pieces from ``WIDE`` variables on. ``tol``,
+to start from is put together from pieces, 0 if it is a star; None: pieces from ``WIDE`` variables on. ``root``: the
+name of a variable that is to be an inner node, with its values seen: branches hang on it as on a latent. ``tol``,
 ``iterations``: when EM stops within the search."""
 
 WIDE = 150
@@ -68,7 +70,7 @@ LITTLE = 1e-5
 
 PATIENCE = 120.0
 """Seconds beyond which a search of many variables is announced."""
-SWEEPS = 10
+SWEEPS = 7
 """Looks at all moves of a tree of many variables until nothing gains, as far as seen."""
 
 _GAIN = 0.01
@@ -110,7 +112,7 @@ def _piece(search: Search) -> int:
     """How many variables the pieces have that the start is put together from; 0: it is a star."""
     size = search.options["pieces"]
     if size is None:
-        return PIECE if _wide(search) else 0
+        return PIECE if _wide(search) and search.options["root"] is None else 0
     if isinstance(size, bool) or not isinstance(size, int) or size < 0:
         raise bad_parameter("pieces", "learn", "a whole number of at least 0, or None", size)
     return size
@@ -132,9 +134,27 @@ def _climbed_alone(search: Search, piece: Table, rng: np.random.Generator) -> Mo
 
 
 def _star(search: Search, climb: int) -> _Point:
-    tree = Tree.star(2 + climb % 2, search.table.cardinalities)
+    root = search.options["root"]
+    if root is None:
+        tree = Tree.star(2 + climb % 2, search.table.cardinalities)
+    else:
+        tree = _under(root, search.table, climb % 2)
     network = Network.from_model(Model.random(tree, search.table.variables, search.rng))
     return _fitted(search, regularised(network), search.n_jobs)
+
+
+def _under(root: str, table: Table, latents: int) -> Tree:
+    """All other variables below one of them (naive Bayes), or below one latent that hangs on it."""
+    states = {v.name: v.cardinality for v in table.variables}
+    if root not in states:
+        raise bad_parameter("root", "learn", "the name of a variable that varies", root)
+    z = "z"
+    while z in states:
+        z += "_"
+    edges = [(z if latents else root, name) for name in states if name != root]
+    return Tree.from_edges(
+        [*([(root, z)] * latents), *edges], {**states, **({z: 2} if latents else {})}, table.names, root=root
+    )
 
 
 def step(search: Search, state: State) -> tuple[State, Step | None]:
@@ -221,7 +241,7 @@ def _climbed(search: Search, state: State) -> tuple[State, Step | None]:
             point.fit.model,
             phase="climb",
             kind="start",
-            operation=f"another start, with {2 + climbed % 2} classes",
+            operation="another start" + (f", with {2 + climbed % 2} classes" if search.options["root"] is None else ""),
             score=point.score,
             log_likelihood=point.fit.log_likelihood,
         )
