@@ -178,7 +178,8 @@ class Table:
 
     def select(self, names: Sequence[str]) -> Table:
         """The table of some columns only, rows merged again."""
-        at = [self.names.index(name) for name in names]
+        where = {name: i for i, name in enumerate(self.names)}
+        at = [where[name] for name in names]
         part = Table.from_codes(self.codes[:, at], [self.variables[i] for i in at], self.weights, self.n)
         inverse = np.where(self.inverse >= 0, part.inverse[self.inverse], np.int32(-1)).astype(np.int32)
         return Table._made(part.codes, part.weights, part.variables, inverse, self.n)

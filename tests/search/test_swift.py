@@ -22,6 +22,7 @@ from latentree.search.relocate import relocations
 from latentree.search.restricted import Effort, dimension_change, evaluate, model_of, triple
 from latentree.search.state import Search
 from latentree.search.swift import OPTIONS
+from latentree.table import Table
 from latentree.variables import numbered
 
 
@@ -68,14 +69,14 @@ def test_relocations_converge_where_there_are_data():
 def test_threads_and_instruction_sets_change_nothing():
     truth = datasets.generator("d12")
     beliefs = Beliefs(Network.from_model(truth), drawn_table(truth, 400, 0))
-    one = relocations(beliefs)
+    one = list(relocations(beliefs))
     for other in (relocations(beliefs, threads=2), relocations(beliefs, threads=8)):
         assert [f.log_likelihood for f in one] == [f.log_likelihood for f in other]
     before = _core.kernels()
     try:
         for name in _core.available_kernels():
             _core.use_kernels(name)
-            again = relocations(beliefs)
+            again = list(relocations(beliefs))
             assert [f.move for f in again] == [f.move for f in one]
             np.testing.assert_allclose(
                 [f.log_likelihood for f in again], [f.log_likelihood for f in one], rtol=0, atol=1e-6
@@ -87,11 +88,11 @@ def test_threads_and_instruction_sets_change_nothing():
 def test_the_kernel_refuses_arrays_that_do_not_fit():
     good = np.full((2, 3), 0.5)
     with pytest.raises(ValueError, match="posterior"):
-        _core.relocations([good], [], [], np.ones(4), 3, 1)
+        _core.relocations([good], [], [], np.ones(4), 3, 9, 1)
     with pytest.raises(ValueError, match="directions"):
-        _core.relocations([good, good], [], [], np.ones(3), 3, 1)
+        _core.relocations([good, good], [], [], np.ones(3), 3, 9, 1)
     with pytest.raises(ValueError, match="table fits"):
-        _core.relocations([good], [], [(0, -1, good, np.ones((3, 2)), np.ones(2))], np.ones(3), 3, 1)
+        _core.relocations([good], [], [(0, -1, good, np.ones((3, 2)), np.ones(2))], np.ones(3), 3, 9, 1)
 
 
 # ---- screening -----------------------------------------------------------------------------------------------------
@@ -129,9 +130,11 @@ def test_dependence_block_by_block():
         assert found[i, j] == pytest.approx((counts[seen] * np.log(counts[seen] / expected[seen])).sum(), abs=1e-8)
 
 
+@settings(max_examples=300)
 @given(graphs(max_leaves=8, max_moves=8))
 def test_parameters_told_from_the_surroundings(graph):
-    for move in moves(graph):
+    unions = [Move("UN", (b, a, k)) for a, b in graph.edges if graph.is_latent(a) for k in (2, 3, 4)]
+    for move in [*moves(graph), *unions]:
         told = added_parameters(graph, move)
         assert told is None or told == dimension_change(move, graph)
 
@@ -194,11 +197,10 @@ def test_the_best_tree_of_small_data_from_every_seed(seed):
 
 
 def test_very_wide_data_are_forecast():
-    from latentree.search.swift import WIDEST, forecast
+    from latentree.search.swift import WIDE, forecast
 
     def wide(n):
-        model = Model.random(Graph.star(2, [2] * n).to_tree(), numbered([2] * n), np.random.default_rng(0))
-        return forecast(searching(drawn_table(model, 5, 0)))
+        return forecast(searching(Table.from_codes(np.random.default_rng(0).integers(0, 2, (50, n)))))
 
-    assert wide(50) is None
-    assert "minutes" in wide(WIDEST + 1) and "GB" in wide(WIDEST + 1)
+    assert wide(50) is None and wide(WIDE) is None
+    assert "minutes" in wide(10_000) and "GB" in wide(10_000)

@@ -45,6 +45,7 @@ def relocations(
     branches: Sequence[tuple[int, int, FloatArray, FloatArray, FloatArray]],
     weights: FloatArray,
     passes: int,
+    near: int,
     threads: int,
     /,
 ) -> list[tuple[float, FloatArray, FloatArray]]: ...

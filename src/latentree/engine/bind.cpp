@@ -80,7 +80,8 @@ using LinkArrays = std::tuple<Index, Index, Matrix, Matrix>;
 using BranchArrays = std::tuple<Index, Index, Matrix, Matrix, Vector>;
 
 nb::list relocate(const std::vector<Matrix>& posteriors, const std::vector<LinkArrays>& links,
-                  const std::vector<BranchArrays>& branches, Vector weights, int passes, int threads) {
+                  const std::vector<BranchArrays>& branches, Vector weights, int passes, int near,
+                  int threads) {
   Forest forest{{}, {}, {}, weights.data(), static_cast<Index>(weights.size())};
   const std::size_t rows = weights.size();
   for (const Matrix& p : posteriors) {
@@ -89,7 +90,7 @@ nb::list relocate(const std::vector<Matrix>& posteriors, const std::vector<LinkA
     forest.posterior.push_back(p.data());
   }
   const Index n = static_cast<Index>(posteriors.size());
-  require(n > 0 && passes >= 2, "at least one latent and two passes");
+  require(n > 0 && passes >= 2 && near >= 1, "at least one latent, one place and two passes");
   require(links.size() == 2 * (posteriors.size() - 1), "both directions of every edge of a tree");
   for (const auto& [from, to, cavity, table] : links) {
     require(from >= 0 && from < n && to >= 0 && to < n && from != to, "links join two latents");
@@ -109,7 +110,7 @@ nb::list relocate(const std::vector<Matrix>& posteriors, const std::vector<LinkA
   std::vector<Moved> moved;
   {
     const nb::gil_scoped_release release;
-    moved = relocations(forest, own, passes, threads);
+    moved = relocations(forest, own, passes, near, threads);
   }
   nb::list out;
   const std::size_t most = *std::max_element(forest.states.begin(), forest.states.end());

@@ -13,15 +13,15 @@ namespace {
 constexpr double kTiny = 1e-300;
 constexpr Index kBlock = 128;    // rows worked on together
 constexpr std::size_t kPlaces = 8;  // places looked at more closely
-constexpr std::size_t kNear = 256;  // no more places are looked at, the nearest first
 constexpr double kSmall = 0.01;  // a gain that is not worth another pass
 constexpr double kAhead = 20.0;  // a place is given up when so many more gains like its last would not do
 
 // One branch: how the beliefs of all other nodes change when it is taken away, and what they then say about it.
 class Mover {
  public:
-  Mover(const Forest& forest, const std::vector<std::vector<Index>>& outgoing, const Branch& branch, int passes)
-      : f_(forest), b_(branch), most_(*std::max_element(forest.states.begin(), forest.states.end())) {
+  Mover(const Forest& forest, const std::vector<std::vector<Index>>& outgoing, const Branch& branch, int passes,
+        std::size_t near)
+      : f_(forest), b_(branch), near_(near), most_(*std::max_element(forest.states.begin(), forest.states.end())) {
     const std::size_t n = f_.states.size();
     result_.goes.assign(n, std::numeric_limits<double>::quiet_NaN());
     result_.tables.assign(n * most_ * b_.states, 0.0);
@@ -43,7 +43,7 @@ class Mover {
     for (std::size_t i = 0; i < ahead.size(); ++i) {
       if (ahead[i] != b_.at) reached_.push_back(ahead[i]);
       for (Index l : outgoing[ahead[i]])
-        if (f_.links[l].to != from[i] && ahead.size() < kNear) {
+        if (f_.links[l].to != from[i] && ahead.size() < near_) {
           order_.push_back(l);
           from.push_back(ahead[i]);
           ahead.push_back(f_.links[l].to);
@@ -203,6 +203,7 @@ class Mover {
   const Kernels& k_ = kernels();
   const Forest& f_;
   const Branch& b_;
+  const std::size_t near_;
   const Index most_;
   std::vector<Index> reached_, alive_, order_;
   std::vector<double> counts_, ratio_, said_, q_, before_;
@@ -211,13 +212,14 @@ class Mover {
 
 }  // namespace
 
-std::vector<Moved> relocations(const Forest& forest, const std::vector<Branch>& branches, int passes, int threads) {
+std::vector<Moved> relocations(const Forest& forest, const std::vector<Branch>& branches, int passes, int near,
+                               int threads) {
   std::vector<std::vector<Index>> outgoing(forest.states.size());
   for (std::size_t l = 0; l < forest.links.size(); ++l) outgoing[forest.links[l].from].push_back(Index(l));
   std::vector<Moved> out(branches.size());
   Team team(threads);
   team(static_cast<Index>(branches.size()),
-       [&](Index i) { out[i] = Mover(forest, outgoing, branches[i], passes).result(); });
+       [&](Index i) { out[i] = Mover(forest, outgoing, branches[i], passes, std::size_t(near)).result(); });
   return out;
 }
 

@@ -41,7 +41,8 @@ struct Moved {
 };
 
 // At most `passes` over the data: the first counts, the others are EM steps. Places that the counts do not speak for,
-// or that cannot catch up, are given up early.
-std::vector<Moved> relocations(const Forest& forest, const std::vector<Branch>& branches, int passes, int threads);
+// or that cannot catch up, are given up early. No more than `near` latents are looked at, the nearest.
+std::vector<Moved> relocations(const Forest& forest, const std::vector<Branch>& branches, int passes, int near,
+                               int threads);
 
 }  // namespace latentree

@@ -54,6 +54,10 @@ class LatentTreeClassifier(ClassifierMixin, TreeLearner):  # type: ignore[misc]
     and the data are many, discriminative methods predict better. This one tells why, needs no imputation and answers
     other questions too (:meth:`query`).
 
+    By default the target is a leaf of the tree. With ``options={"root": "target"}`` (or the name of ``y``) it is an
+    inner node that the branches hang on, as on a latent whose values are seen: the tree then says what goes together
+    given the class.
+
     Examples
     --------
     >>> import latentree as lt
@@ -64,6 +68,10 @@ class LatentTreeClassifier(ClassifierMixin, TreeLearner):  # type: ignore[misc]
     ([1, 2], [1, 1, 1])
     >>> bool(clf.score(ratings, seventh) > 0.9)
     True
+    >>> rooted = LatentTreeClassifier(random_state=0, options={"root": "G"}).fit(ratings, seventh)
+    >>> tree = rooted.tree_
+    >>> [tree.names[v] for v in tree.neighbours(tree.names.index("G"))], rooted.score_ > clf.score_
+    (['G+A', 'G+E'], True)
     """
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:

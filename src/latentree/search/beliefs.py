@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import reduce
 from threading import Lock
 from typing import Any
 
@@ -47,7 +48,7 @@ class Beliefs:
         self.network = network
         self._table = table
         self.weights = table.weights
-        self._codes = [np.ascontiguousarray(column) for column in table.codes.T.astype(np.intp)]
+        self._codes: list[NDArray[np.int16]] = list(table.codes.T)  # views: a table is kept by columns
         self._logs = {}
         graph = network.graph
         for v in range(graph.n_manifest):
@@ -88,7 +89,7 @@ class Beliefs:
 
     def _carried(self, u: int, v: int, logs: FloatArray) -> FloatArray:
         """What log-likelihoods of the states of u say about those of v."""
-        top = logs.max(axis=1, keepdims=True)
+        top = _most(logs)[:, None]
         out: FloatArray = np.log(np.maximum(np.exp(logs - top) @ self.network.given(u, v).T, _TINY)) + top
         return out
 
@@ -96,7 +97,7 @@ class Beliefs:
         """Message from u to its latent neighbour v: log P(rows of the branch at u | state of v)."""
         return self._logs[u][self._codes[u]] if u < self.network.graph.n_manifest else self._sent[u, v]
 
-    def codes(self, v: int) -> NDArray[np.intp]:
+    def codes(self, v: int) -> NDArray[np.int16]:
         """Values of a manifest node, -1 where missing."""
         return self._codes[v]
 
@@ -116,7 +117,7 @@ class Beliefs:
     def cavity(self, u: int, v: int) -> FloatArray:
         """P(rows | state of u) without u's neighbour v and all behind it, the largest entry of each row being 1."""
         logs = self.about(u, without=[v])
-        logs = logs - logs.max(axis=1, keepdims=True)
+        logs = logs - _most(logs)[:, None]
         out: FloatArray = np.maximum(np.exp(logs, out=logs), _TINY)
         return out
 
@@ -146,9 +147,9 @@ class Beliefs:
     def posterior(self, v: int, total: FloatArray | None = None) -> FloatArray:
         """P(state of v | row), or given other messages than all."""
         logs = np.log(np.maximum(self.network.alone[v], _TINY)) + (self.total[v] if total is None else total)
-        logs = logs - logs.max(axis=1, keepdims=True)
+        logs -= _most(logs)[:, None]
         p: FloatArray = np.exp(logs, out=logs)
-        p /= p.sum(axis=1, keepdims=True)
+        p /= _sum(p)[:, None]
         return p
 
     def within(self, b: int, a: int, state: int) -> FloatArray:
@@ -157,8 +158,8 @@ class Beliefs:
         prior = self.network.given(b, a)[state]
         if graph.is_latent(b):
             logs = self.about(b, without=[a])
-            p: FloatArray = np.exp(logs - logs.max(axis=1, keepdims=True)) * prior
-            p /= np.maximum(p.sum(axis=1, keepdims=True), _TINY)
+            p: FloatArray = np.exp(logs - _most(logs)[:, None]) * prior
+            p /= np.maximum(_sum(p), _TINY)[:, None]
             return p
         seen: FloatArray = np.vstack([np.eye(graph.states[b]), prior])[self._codes[b]]
         return seen
@@ -188,7 +189,7 @@ def known(logs: FloatArray) -> Known:
 
     A small branch has few of them, and whatever is computed on them is shared.
     """
-    top = logs.max(axis=1)
+    top = _most(logs)
     logs = logs - top[:, None]
     keys = np.round(np.maximum(logs, -700.0) * 1e6).astype(np.int64) @ _mixers(logs.shape[1])
     _, first, ids = np.unique(keys, return_index=True, return_inverse=True)
@@ -202,6 +203,16 @@ def _mixers(n: int) -> NDArray[np.int64]:
 
 def log_sum(logs: FloatArray) -> FloatArray:
     """log of the sum of exponentials of each row."""
-    top = logs.max(axis=1)
-    out: FloatArray = top + np.log(np.exp(logs - top[:, None]).sum(axis=1))
+    top = _most(logs)
+    out: FloatArray = top + np.log(_sum(np.exp(logs - top[:, None])))
     return out
+
+
+def _most(table: FloatArray) -> FloatArray:
+    """The largest entry of each row: by columns, since there are few of them and NumPy is slow along short rows."""
+    return reduce(np.maximum, table.T[1:], table[:, 0])
+
+
+def _sum(table: FloatArray) -> FloatArray:
+    """The sum of each row."""
+    return reduce(np.add, table.T[1:], table[:, 0])

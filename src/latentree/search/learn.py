@@ -157,7 +157,7 @@ def learn(
     table = table.ordered()  # sums do not depend on the order of the rows
     varying = _varying(table)
     aside = 3 <= len(varying) < table.n_variables
-    core = table.select([table.names[i] for i in varying]) if aside else table
+    core = table.select([table.variables[i].name for i in varying]) if aside else table
     criterion = Criterion.of(score, core)
     clock = budget if isinstance(budget, Clock) else (budget or Budget()).start()
     begin = _start(start, core, table)
@@ -238,7 +238,9 @@ def _restricted(model: Model, table: Table) -> Model:
 
 def _varying(table: Table) -> list[int]:
     """Columns in which more than one value is seen."""
-    return [i for i in range(table.n_variables) if len(set(np.unique(table.codes[:, i]).tolist()) - {-1}) > 1]
+    last = table.codes.max(axis=0)
+    first = np.where(table.codes < 0, last, table.codes).min(axis=0)
+    return [int(i) for i in np.flatnonzero((first < last) & (last > 0))]
 
 
 def _warn(module: Method, search: Search) -> None:
@@ -418,7 +420,7 @@ def _with_constants(model: Model, table: Table) -> Model:
     """Hang the columns that never vary on the latent with the fewest states, where they cost least."""
     tree = model.tree
     latent = [int(v) for v in tree.latent]
-    at = min(latent, key=lambda v: (int(tree.cardinality[v]), v))
+    at = min(latent or [0], key=lambda v: (int(tree.cardinality[v]), v))
     where = {name: i for i, name in enumerate(table.names)}
     missing = [i for i, name in enumerate(table.names) if name not in {v.name for v in model.variables}]
     names = _unlike(tree, latent, table.names)

@@ -7,7 +7,7 @@ each edge: a change of some edges leaves the others as they are, and nothing has
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from math import prod
 
 import numpy as np
@@ -39,11 +39,15 @@ class Graph:
         How many states each node has.
     n_manifest : int
         How many nodes are manifest.
+    shown : mapping of int to int
+        Inner nodes whose values are seen, and the leaf that shows them: an inner node like any latent, but its states
+        are those of the variable. A tree has one node for the two.
     """
 
     near: Mapping[int, tuple[int, ...]]
     states: Mapping[int, int]
     n_manifest: int
+    shown: Mapping[int, int] = field(default_factory=dict)
 
     @classmethod
     def star(cls, n_states: int, cardinalities: Sequence[int]) -> Graph:
@@ -57,9 +61,15 @@ class Graph:
         """The tree without its root, and the number that each of its nodes gets."""
         n = tree.n_variables
         fresh = iter(range(n, n + tree.n_nodes))
-        number = list(numbers or (int(i) if i >= 0 else next(fresh) for i in tree.variable))
+        inner = {v: int(i) for v, i in enumerate(tree.variable) if i >= 0 and len(tree.neighbours(v)) > 1}
+        own = (int(i) if i >= 0 and v not in inner else next(fresh) for v, i in enumerate(tree.variable))
+        number = list(numbers or own)
         near = {number[v]: tuple(sorted(number[u] for u in tree.neighbours(v))) for v in range(tree.n_nodes)}
-        return cls(near, {number[v]: int(k) for v, k in enumerate(tree.cardinality)}, n), number
+        states = {number[v]: int(k) for v, k in enumerate(tree.cardinality)}
+        for v, leaf in inner.items():
+            near[number[v]], near[leaf] = tuple(sorted((leaf, *near[number[v]]))), (number[v],)
+            states[leaf] = states[number[v]]
+        return cls(near, states, n, {number[v]: leaf for v, leaf in inner.items()}), number
 
     @property
     def latents(self) -> list[int]:
@@ -79,7 +89,8 @@ class Graph:
     def n_parameters(self) -> int:
         """Standard dimension: the same for every rooting."""
         k = self.states
-        return sum(n - 1 for n in k.values()) + sum((k[a] - 1) * (k[b] - 1) for a, b in self.edges)
+        twice = sum((k[v] - 1) * k[v] for v in self.shown)  # a leaf that shows an inner node says nothing new
+        return sum(n - 1 for n in k.values()) + sum((k[a] - 1) * (k[b] - 1) for a, b in self.edges) - twice
 
     def fresh(self) -> int:
         """A number that no node has."""
@@ -113,20 +124,28 @@ class Graph:
     ) -> Graph:
         """The same graph with nodes taken away, edges cut and joined, and other numbers of states.
 
-        Nodes that are new in ``states`` are added.
+        Nodes that are new in ``states`` are added. What is not touched is shared with this graph.
         """
-        gone = set(without)
-        near = {v: set(u) - gone for v, u in self.near.items() if v not in gone}
-        for v in states or ():
-            near.setdefault(v, set())
+        near, k = dict(self.near), {**self.states, **(states or {})}
+        other: dict[int, set[int]] = {v: set() for v in states or () if v not in near}
+
+        def at(v: int) -> set[int]:
+            return other[v] if v in other else other.setdefault(v, set(near[v]))
+
+        gone = list(without)
+        for v in gone:
+            for u in near[v]:
+                at(u).discard(v)
         for a, b in cut:
-            near[a].discard(b)
-            near[b].discard(a)
+            at(a).discard(b)
+            at(b).discard(a)
         for a, b in join:
-            near[a].add(b)
-            near[b].add(a)
-        k = {**self.states, **(states or {})}
-        return Graph({v: tuple(sorted(u)) for v, u in near.items()}, {v: k[v] for v in near}, self.n_manifest)
+            at(a).add(b)
+            at(b).add(a)
+        near.update((v, tuple(sorted(u))) for v, u in other.items())
+        for v in gone:
+            del near[v], k[v]
+        return Graph(near, k, self.n_manifest, self.shown)
 
     def bound(self, v: int) -> int:
         """Most states a latent node can use: prod|x| / max|x| over its neighbours (Z 2)."""
@@ -143,6 +162,8 @@ class Graph:
                 near = graph.near[v]
                 if len(graph.near) == 1:
                     return graph
+                if v in graph.shown:
+                    continue
                 if len(near) <= 1:
                     graph = graph.edited(without=[v])
                 elif len(near) == 2 and graph.states[v] >= min(graph.states[u] for u in near):
@@ -166,9 +187,12 @@ class Graph:
     # ---- rooted ----------------------------------------------------------------------------------------
 
     def rooted(self, root: int | None = None) -> tuple[list[int], list[int]]:
-        """An order with parents first, and each node's parent as a position in it (-1 for the root)."""
-        start = root if root is not None else min(self.latents, default=min(self.near))
-        order, parent, seen = [start], [-1], {start}
+        """An order with parents first, and each node's parent as a position in it (-1 for the root).
+
+        Leaves that show inner nodes are left out; such a node is the root if none is named.
+        """
+        start = root if root is not None else min(self.shown or self.latents, default=min(self.near))
+        order, parent, seen = [start], [-1], {start, *self.shown.values()}
         for i, v in enumerate(order):
             for u in self.near[v]:
                 if u not in seen:
@@ -181,12 +205,13 @@ class Graph:
         """Hang it up, by default at its first latent."""
         order, parent = self.rooted(root)
         called = names or {}
-        label = {v: called.get(v, f"x{v + 1}" if v < self.n_manifest else f"z{v - self.n_manifest + 1}") for v in order}
+        leaf = {v: self.shown.get(v, v) for v in order}
+        label = {v: f"x{i + 1}" if i < self.n_manifest else f"z{i - self.n_manifest + 1}" for v, i in leaf.items()}
         return Tree(
             np.array(parent),
             np.array([self.states[v] for v in order]),
-            np.array([v if v < self.n_manifest else -1 for v in order]),
-            tuple(label[v] for v in order),
+            np.array([leaf[v] if leaf[v] < self.n_manifest else -1 for v in order]),
+            tuple(called.get(v, label[v]) for v in order),
         )
 
 
@@ -219,7 +244,10 @@ class Network:
             p = int(tree.parent[v])
             both = alone[p][:, None] * model.table(v)
             joint[edge(number[p], number[v])] = both if number[p] < number[v] else np.ascontiguousarray(both.T)
-        return cls(graph, joint, {number[v]: p for v, p in enumerate(alone)})
+        shares = {number[v]: p for v, p in enumerate(alone)}
+        for v, leaf in graph.shown.items():
+            shares[leaf], joint[leaf, v] = shares[v], np.diag(shares[v])
+        return cls(graph, joint, shares)
 
     def given(self, v: int, u: int) -> FloatArray:
         """P(v | u) of two neighbours: a row for each state of u, uniform for states that never occur."""
@@ -235,8 +263,9 @@ class Network:
         order, parent = self.graph.rooted(root)
         tables = [self.alone[order[0]][None, :]]
         tables += [self.given(v, order[parent[i]]) for i, v in enumerate(order) if i]
-        latent = [v for v in order if self.graph.is_latent(v)]
+        latent = [v for v in order if self.graph.is_latent(v) and v not in self.graph.shown]
         names = {v: f"z{i + 1}" for i, v in enumerate(latent)} | {i: v.name for i, v in enumerate(variables)}
+        names |= {v: names[leaf] for v, leaf in self.graph.shown.items()}
         taken = {v.name for v in variables}
         for v in latent:
             while names[v] in taken:

@@ -136,6 +136,11 @@ def added_parameters(graph: Graph, move: Move) -> int | None:
     if move.kind == "SI":
         (a,) = move.nodes
         return 1 + sum(k[u] - 1 for u in graph.near[a])
+    if move.kind == "SD":
+        (a,) = move.nodes
+        return -1 - sum(k[u] - 1 for u in graph.near[a]) if _stay(graph, graph.near[a], a, k[a] - 1) else None
+    if move.kind == "UN":
+        return _united(graph, *move.nodes)
     if move.kind == "NI":
         a, b, c = move.nodes
         rest = [k[u] for u in graph.near[a] if u not in (b, c)]
@@ -145,13 +150,37 @@ def added_parameters(graph: Graph, move: Move) -> int | None:
     if move.kind == "NR":
         z, a, c = move.nodes
         rest = [k[u] for u in graph.near[a] if u != z]
-        if len(rest) > 2 and k[a] * max(rest) <= prod(rest):
+        if len(rest) > 2 and k[a] * max(rest) <= prod(rest) and _stay(graph, [z], a, k[c]):
             return (k[z] - 1) * (k[c] - k[a])
     return None
 
 
+def _united(graph: Graph, b: int, a: int, states: int) -> int | None:
+    """Parameters that a union adds; None if what comes out might not be regular."""
+    k = graph.states
+    ends = {x: [u for u in graph.near[x] if u not in (a, b)] for x in (a, b)}
+    sizes = [k[u] for x in (a, b) for u in ends[x]]
+    if len(sizes) < 3 or states * max(sizes) > prod(sizes) or not all(_stay(graph, ends[x], x, states) for x in (a, b)):
+        return None
+    before = sum(k[x] - 1 + sum((k[u] - 1) * (k[x] - 1) for u in ends[x]) for x in (a, b)) + (k[a] - 1) * (k[b] - 1)
+    return (states - 1) * (1 + sum(n - 1 for n in sizes)) - before
+
+
+def _stay(graph: Graph, near: Iterable[int], a: int, states: int) -> bool:
+    """Whether neighbours of a node stay regular when it has another number of states."""
+    k = graph.states
+    if states >= k[a]:
+        return True
+    for u in near:
+        if graph.is_latent(u):
+            sizes = [states if v == a else k[v] for v in graph.near[u]]
+            if len(sizes) < 3 or k[u] * max(sizes) > prod(sizes):
+                return False
+    return True
+
+
 def _si(graph: Graph) -> Iterator[Move]:
-    return (Move("SI", (a,)) for a in graph.latents if graph.states[a] < _most(graph, a))
+    return (Move("SI", (a,)) for a in graph.latents if a not in graph.shown and graph.states[a] < _most(graph, a))
 
 
 def _most(graph: Graph, a: int) -> int:
@@ -160,7 +189,7 @@ def _most(graph: Graph, a: int) -> int:
 
 
 def _sd(graph: Graph) -> Iterator[Move]:
-    return (Move("SD", (a,)) for a in graph.latents if graph.states[a] > LEAST_STATES)
+    return (Move("SD", (a,)) for a in graph.latents if a not in graph.shown and graph.states[a] > LEAST_STATES)
 
 
 def _ni(graph: Graph) -> Iterator[Move]:

@@ -6,7 +6,7 @@ relocations come all at once (:mod:`latentree.search.relocate`). What is left is
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -16,7 +16,7 @@ from ..model import FloatArray
 from .beliefs import Beliefs
 from .network import Edge, Graph, Network, edge
 from .operators import Move, moves
-from .relocate import relocations
+from .relocate import NEAR, relocations
 from .restricted import Effort, Evaluated, applied, evaluate, regularised
 from .state import Search
 
@@ -58,6 +58,7 @@ def propose(
     around: Collection[int] | None = None,
     least: float = LEAST,
     threads: int = 1,
+    near: int = NEAR,
     rng: np.random.Generator | None = None,
 ) -> list[Proposal]:
     """Moves of all kinds that are expected to gain at least ``least``, the best first.
@@ -74,6 +75,8 @@ def propose(
         Below 0, also moves that lose are proposed.
     threads : int
         Threads to use.
+    near : int
+        Places that a branch is tried at.
     rng : numpy.random.Generator, optional
         Source of the starts; then everything runs in this thread. Default: the search's own, candidates in threads.
     """
@@ -85,7 +88,8 @@ def propose(
         return found.log_likelihood - now - cost.price(graph, found.move, base)
 
     best: dict[Edge, Proposal] = {}
-    for found in relocations(beliefs, only=around, threads=threads):
+    for found in relocations(beliefs, only=around, threads=threads, near=near):
+        search.check_time()
         z, a, _ = found.move.nodes
         if found.log_likelihood - now + base > least:  # no move saves more than the whole penalty
             gain = worth(found)
@@ -140,10 +144,10 @@ def _introductions(
         near = graph.near[a]
         if len(near) < 4 or (around is not None and a not in around):
             continue
-        dependence = conditional_dependence(beliefs, a)
+        dependence = conditional_dependence(beliefs, a, between=search.check_time)
         rows, columns = np.triu_indices(len(near), 1)
         order = np.argsort(-dependence[rows, columns], kind="stable")
-        used = dict.fromkeys(near, 0)
+        used = {b: PER_NODE if b == graph.shown.get(a) else 0 for b in near}
         # with neighbours that have as many states as a, all new nodes cost the same
         alike = min(graph.states[b] for b in near) >= graph.states[a] and len(near) > 5
         floor = least + (search.criterion.price(graph, Move("NI", (a, near[0], near[1])), base) if alike else 0.0)
@@ -161,10 +165,11 @@ def _introductions(
                 yield move
 
 
-def conditional_dependence(beliefs: Beliefs, a: int) -> FloatArray:
+def conditional_dependence(beliefs: Beliefs, a: int, *, between: Callable[[], None] = lambda: None) -> FloatArray:
     """N times the information that each two neighbours of a share given a, in the completed data (Z 3).
 
-    Block by block, so that ten thousand neighbours need no table of all their states.
+    Block by block, so that ten thousand neighbours need no table of all their states; ``between`` is called between
+    the blocks.
     """
     near = beliefs.network.graph.near[a]
     q = beliefs.posterior(a) * beliefs.weights[:, None]
@@ -176,6 +181,7 @@ def conditional_dependence(beliefs: Beliefs, a: int) -> FloatArray:
             first, starts = _completed(beliefs, a, s, near[rows])
             weighed = first * own
             for columns in blocks[i:]:
+                between()
                 second, others = (first, starts) if columns is rows else _completed(beliefs, a, s, near[columns])
                 both = weighed.T @ second
                 expected = np.outer(weighed.sum(axis=0), own.T @ second) / max(float(own.sum()), 1e-300)
@@ -193,6 +199,8 @@ def _completed(beliefs: Beliefs, a: int, s: int, near: Sequence[int]) -> tuple[F
 def _unions(graph: Graph, around: Collection[int] | None) -> Iterator[Move]:
     for a, b in graph.edges:
         if not graph.is_latent(a) or len(graph.near[a]) + len(graph.near[b]) > WIDE:
+            continue
+        if a in graph.shown or b in graph.shown:
             continue
         if around is None or a in around or b in around:
             large, small = graph.states[a], graph.states[b]

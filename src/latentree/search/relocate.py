@@ -6,13 +6,15 @@ it. The node that a branch would hang at is judged without the branch: its own i
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from itertools import islice
 
 import numpy as np
 
 from ..engine import _core
 from ..model import FloatArray
 from .beliefs import Beliefs
+from .network import Graph
 from .operators import Move
 from .restricted import Evaluated
 
@@ -22,9 +24,20 @@ PASSES = 30
 """Most passes over the data: one counts, the others are steps of EM."""
 
 
+NEAR = 256
+"""Places that a branch is tried at, the nearest first."""
+CHUNK = 64
+"""Latents whose branches are looked at together: more would only need more memory."""
+
+
 def relocations(
-    beliefs: Beliefs, *, only: Collection[int] | None = None, threads: int = 1, passes: int = PASSES
-) -> list[Evaluated]:
+    beliefs: Beliefs,
+    *,
+    only: Collection[int] | None = None,
+    threads: int = 1,
+    passes: int = PASSES,
+    near: int = NEAR,
+) -> Iterator[Evaluated]:
     """Restricted likelihood of all moves of kind NR.
 
     Parameters
@@ -37,32 +50,74 @@ def relocations(
         Threads to use; the result is the same for any number.
     passes : int
         Passes over the data.
+    near : int
+        Places that a branch is tried at, the nearest first.
     """
+    graph = beliefs.network.graph
+    fixed = set(graph.shown.values())
+    branches = {
+        a: [z for z in graph.near[a] if z not in fixed and (only is None or a in only or z in only)]
+        for a in graph.latents
+    }
+    for some, places in _chunks(graph, [a for a in graph.latents if branches[a]], near):
+        yield from _moved(beliefs, some, places, branches, threads, passes, near)
+
+
+def _chunks(graph: Graph, latents: Sequence[int], near: int) -> Iterator[tuple[list[int], list[int]]]:
+    """Latents that are close to each other, some at a time, and the tree of places that are near to them."""
+    if len(graph.latents) <= max(near, CHUNK):
+        yield list(latents), graph.latents
+        return
+    left = dict.fromkeys(latents)
+    while left:
+        walked = list(islice(_outwards(graph, next(iter(left))), CHUNK))
+        chunk = [v for v in walked if v in left]
+        for v in chunk:
+            del left[v]
+        yield chunk, sorted({*walked, *(v for a in chunk for v in islice(_outwards(graph, a), near))})
+
+
+def _outwards(graph: Graph, start: int) -> Iterator[int]:
+    """All latents, the nearest first."""
+    ahead = [(start, -1)]
+    for v, before in ahead:
+        yield v
+        ahead += [(u, v) for u in graph.near[v] if u != before and graph.is_latent(u)]
+
+
+def _moved(
+    beliefs: Beliefs,
+    some: Sequence[int],
+    places: Sequence[int],
+    branches: Mapping[int, Sequence[int]],
+    threads: int,
+    passes: int,
+    near: int,
+) -> Iterator[Evaluated]:
     network, graph = beliefs.network, beliefs.network.graph
-    latents = graph.latents
-    at = {v: i for i, v in enumerate(latents)}
-    pairs = [(u, v) for u in latents for v in graph.near[u] if v in at]
+    at = {v: i for i, v in enumerate(places)}
+    pairs = [(u, v) for u in places for v in graph.near[u] if v in at]
     cavity = {(u, v): np.ascontiguousarray(beliefs.cavity(u, v).T) for u, v in pairs}
     links = [(at[u], at[v], cavity[u, v], np.ascontiguousarray(network.given(u, v))) for u, v in pairs]
-    tops, branches = [], []
-    for a in latents:
-        for z in graph.near[a]:
-            if only is not None and z not in only and a not in only:
+    tops, arrays = [], []
+    for a in some:
+        for z in branches[a]:
+            if graph.is_latent(z) and z not in at:
                 continue
             tops.append((z, a))
             likelihood = cavity[z, a] if z in at else _seen(beliefs, z)
             table, prior = np.ascontiguousarray(network.given(z, a)), np.ascontiguousarray(network.alone[z])
-            branches.append((at[a], at.get(z, -1), likelihood, table, prior))
-    posteriors = [np.ascontiguousarray(beliefs.posterior(v).T) for v in latents]
-    moved = _core.relocations(posteriors, links, branches, beliefs.weights, passes, threads)
+            arrays.append((at[a], at.get(z, -1), likelihood, table, prior))
+    posteriors = [np.ascontiguousarray(beliefs.posterior(v).T) for v in places]
+    moved = _core.relocations(posteriors, links, arrays, beliefs.weights, passes, near, threads)
     now, fresh = float(beliefs.weights @ beliefs.log_likelihood), graph.fresh()
-    out = []
     for (z, a), (stays, goes, tables) in zip(tops, moved, strict=True):
-        for c, gain, table in zip(latents, goes - stays, tables, strict=True):
-            if c != a and not np.isnan(gain):
-                own = {(z, c): table[: graph.states[c]]}
-                out.append(Evaluated(Move("NR", (z, a, c)), now + float(gain), c, network.alone[c], own, fresh))
-    return out
+        for i in np.flatnonzero(~np.isnan(goes)):
+            c = places[int(i)]
+            if c != a:
+                own = {(z, c): tables[i][: graph.states[c]]}
+                gain = float(goes[i] - stays)
+                yield Evaluated(Move("NR", (z, a, c)), now + gain, c, network.alone[c], own, fresh)
 
 
 def _seen(beliefs: Beliefs, v: int) -> FloatArray:

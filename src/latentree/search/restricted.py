@@ -29,6 +29,9 @@ Generator = np.random.Generator
 _SHAKE = 0.3
 """How much of a new state's or node's tables is random at the start."""
 
+_SAME = 1e-9
+"""Probabilities that differ by less are the same: what lies behind them stays as it is."""
+
 _HOPE = 4.0
 """A candidate is given up when so many more gains like its last would not do."""
 
@@ -344,17 +347,35 @@ def applied(found: Evaluated, network: Network) -> Network:
     alone = dict(network.alone)
     if len(found.alone) != len(alone[found.root]) or found.move.kind in ("SI", "SD", "UN"):
         alone[found.root] = found.alone
-    joint: dict[Edge, FloatArray] = {}
-    order, parent = graph.rooted(found.root)
-    for i, v in enumerate(order[1:], start=1):
-        u = order[parent[i]]
-        table = tables.get((v, u))
-        if table is None:
-            table = network.given(v, u)
-        both = alone[u][:, None] * table
-        alone[v] = both.sum(axis=0)
-        joint[edge(u, v)] = both if u < v else np.ascontiguousarray(both.T)
-    return Network(graph, joint, {v: alone[v] for v in graph.near})
+    joint = _on(graph, network)
+    above = {u for _, u in tables}
+    ahead = [(found.root, -1)]
+    for u, before in ahead:
+        if u != found.root and u not in above and _alike(alone[u], network.alone.get(u)):
+            continue  # nothing has changed from here on
+        for v in graph.near[u]:
+            if v != before:
+                table = tables.get((v, u))
+                both = alone[u][:, None] * (network.given(v, u) if table is None else table)
+                alone[v] = both.sum(axis=0)
+                joint[edge(u, v)] = both if u < v else np.ascontiguousarray(both.T)
+                ahead.append((v, u))
+    return Network(graph, joint, alone if len(alone) == len(graph.near) else {v: alone[v] for v in graph.near})
+
+
+def _on(graph: Graph, network: Network) -> dict[Edge, FloatArray]:
+    """Tables of a network for the edges that a graph still has; those of new edges are missing."""
+    joint, old = dict(network.joint), network.graph.near
+    for v, near in old.items():
+        now = graph.near.get(v, ())
+        if now is not near:
+            for u in set(near).difference(now):
+                joint.pop(edge(u, v), None)
+    return joint
+
+
+def _alike(p: FloatArray, q: FloatArray | None) -> bool:
+    return q is not None and len(p) == len(q) and float(np.abs(p - q).max()) < _SAME
 
 
 def model_of(found: Evaluated, network: Network, variables: Sequence[Variable]) -> Model:
@@ -384,15 +405,15 @@ def regularised(network: Network) -> Network:
 
 def _dropped(network: Network, v: int) -> Network:
     graph = network.graph.edited(without=[v])
-    return Network(graph, {e: network.joint[e] for e in graph.edges}, {u: network.alone[u] for u in graph.near})
+    return Network(graph, _on(graph, network), {u: p for u, p in network.alone.items() if u != v})
 
 
 def _bridged(network: Network, v: int) -> Network:
     p, q = network.graph.near[v]
     both = network.given(p, v).T @ (network.alone[v][:, None] * network.given(q, v))
     graph = network.graph.edited(without=[v], join=[(p, q)])
-    joint = {e: both if e == (p, q) else network.joint[e] for e in graph.edges}
-    return Network(graph, joint, {u: network.alone[u] for u in graph.near})
+    joint = {**_on(graph, network), (p, q): both}
+    return Network(graph, joint, {u: own for u, own in network.alone.items() if u != v})
 
 
 def _narrowed(network: Network, v: int, states: int) -> Network:

@@ -248,7 +248,7 @@ _MODEL = "a model"
 
 def _packed(value: Any) -> Any:
     if isinstance(value, Model):
-        return {_MODEL: pack_model(value)}
+        return {_MODEL: pack_model(value), "of": [v.name for v in value.variables]}
     if isinstance(value, Mapping):
         return {key: _packed(own) for key, own in value.items()}
     if isinstance(value, list | tuple):
@@ -258,8 +258,9 @@ def _packed(value: Any) -> Any:
 
 def _unpacked(value: Any, table: Table) -> Any:
     if isinstance(value, Mapping):
-        if set(value) == {_MODEL}:
-            return unpack_model(value[_MODEL], table.variables)
+        if set(value) == {_MODEL, "of"}:
+            own = {v.name: v for v in table.variables}
+            return unpack_model(value[_MODEL], [own[name] for name in value["of"]])
         return {key: _unpacked(own, table) for key, own in value.items()}
     if isinstance(value, list):
         return [_unpacked(own, table) for own in value]

@@ -8,6 +8,9 @@ third of the bundle if that did not pay. More states are held back where a new n
 When nothing gains any more, it looks ahead: moves that lose a little are carried out one by one, and the search goes on
 for a few steps around them; what ends higher is kept. At last the tree is shaken: a few such moves, chosen at random,
 are carried out together, and it climbs again from there.
+
+Of many variables it first makes a tree from pieces (:mod:`latentree.search.construct`). It climbs from there once, by
+local moves, looks first where the last step changed something, and ends when nothing gains.
 """
 
 from __future__ import annotations
@@ -19,15 +22,19 @@ from typing import Any
 
 import numpy as np
 
+from ..errors import bad_parameter
 from ..estimation import Fit, em
 from ..model import Model, normalised
 from ..runner import StopReason
+from ..table import Table
 from ..tree import Tree
+from . import construct
 from .beliefs import Beliefs
-from .evaluation import names_of
+from .evaluation import names_of, renumbered
 from .network import Graph, Network
 from .operators import Move
 from .proposals import Proposal, carried_out, propose, together
+from .relocate import NEAR as PLACES
 from .restricted import regularised
 from .state import OutOfTime, Search, State, standing
 from .trace import Step
@@ -40,18 +47,31 @@ OPTIONS: Mapping[str, Any] = {
     "trials": 60,
     "shakes": 4,
     "starts": 3,
+    "pieces": None,
+    "root": None,
     "tol": 0.05,
     "iterations": 60,
 }
 """``loss``: how much a move may lose to be tried when nothing gains; ``ahead``: steps that follow it; ``trials``: how
 many such moves are tried before the tree is shaken (0: no looks ahead and no shakes); ``shakes``: how often in a row
-that may fail; ``starts``: how often it climbs before it looks ahead. ``tol``, ``iterations``: when EM stops within the
-search."""
+that may fail; ``starts``: how often it climbs before it looks ahead. ``pieces``: the variables of a piece if the tree
+to start from is put together from pieces, 0 if it is a star; None: pieces from ``WIDE`` variables on. ``root``: the
+name of a variable that is to be an inner node, with its values seen: branches hang on it as on a latent. ``tol``,
+``iterations``: when EM stops within the search."""
 
-WIDEST = 1_000
-"""Variables beyond which a forecast is given."""
-_SPEED = 2e10  # multiply-adds a second, of the table of all pairs
-_PER_PLACE = 1e-8  # seconds for one row and one place of a relocation
+WIDE = 150
+"""Variables from which on the tree to start from is put together from pieces, and moves are local."""
+PIECE = 24
+"""Variables of a piece, if nothing else is said."""
+NEAR = 32
+"""Places that a branch is tried at in a tree of many variables."""
+LITTLE = 1e-5
+"""A tree of many variables is looked at as a whole again if its score has risen by this share since the last time."""
+
+PATIENCE = 120.0
+"""Seconds beyond which a search of many variables is announced."""
+SWEEPS = 7
+"""Looks at all moves of a tree of many variables until nothing gains, as far as seen."""
 
 _GAIN = 0.01
 """Least gain of a step."""
@@ -75,31 +95,102 @@ class _Point:
 
 
 def begin(search: Search) -> State:
-    """The latent class model with two states, or the model the user gave."""
+    """The latent class model with two states, a tree of pieces, or the model the user gave."""
+    if search.start is None and _piece(search):
+        return construct.begin(search, _piece(search))
     if search.start is None:
         point = _star(search, 0)
     else:
         point = _fitted(search, regularised(Network.from_model(search.start)), search.n_jobs)
-    return State(point.fit, point.score, "climb", memory={"tried": [], "climbed": 0, "shaken": -1, "lower": None})
+    return State(point.fit, point.score, "climb", memory=_FRESH)
+
+
+_FRESH: Mapping[str, Any] = {"tried": [], "climbed": 0, "shaken": -1, "lower": None, "active": None, "swept": None}
+
+
+def _piece(search: Search) -> int:
+    """How many variables the pieces have that the start is put together from; 0: it is a star."""
+    size = search.options["pieces"]
+    if size is None:
+        return PIECE if _wide(search) and search.options["root"] is None else 0
+    if isinstance(size, bool) or not isinstance(size, int) or size < 0:
+        raise bad_parameter("pieces", "learn", "a whole number of at least 0, or None", size)
+    return size
+
+
+def _wide(search: Search) -> bool:
+    return search.table.n_variables >= WIDE
+
+
+def _climbed_alone(search: Search, piece: Table, rng: np.random.Generator) -> Model:
+    """The tree of a piece: one climb from a star."""
+    options = {**search.options, "pieces": 0, "starts": 1, "trials": 0}
+    own = replace(search, table=piece, rng=rng, n_jobs=1, options=options, start=None, on_progress=None)
+    state = begin(own)
+    while not state.done:
+        own.check_time()
+        state, _ = step(own, state)
+    return state.fit.model
 
 
 def _star(search: Search, climb: int) -> _Point:
-    tree = Tree.star(2 + climb % 2, search.table.cardinalities)
+    root = search.options["root"]
+    if root is None:
+        tree = Tree.star(2 + climb % 2, search.table.cardinalities)
+    else:
+        tree = _under(root, search.table, climb % 2)
     network = Network.from_model(Model.random(tree, search.table.variables, search.rng))
     return _fitted(search, regularised(network), search.n_jobs)
 
 
+def _under(root: str, table: Table, latents: int) -> Tree:
+    """All other variables below one of them (naive Bayes), or below one latent that hangs on it."""
+    states = {v.name: v.cardinality for v in table.variables}
+    if root not in states:
+        raise bad_parameter("root", "learn", "the name of a variable that varies", root)
+    z = "z"
+    while z in states:
+        z += "_"
+    edges = [(z if latents else root, name) for name in states if name != root]
+    return Tree.from_edges(
+        [*([(root, z)] * latents), *edges], {**states, **({z: 2} if latents else {})}, table.names, root=root
+    )
+
+
 def step(search: Search, state: State) -> tuple[State, Step | None]:
     """The next bundle of moves that raises the score, or the next look ahead that does."""
-    if state.phase == "climb":
-        here = _standing(search, state)
-        found = propose(search, here.network, Beliefs(here.network, search.table), threads=search.n_jobs)
-        point, done = _bundle(search, here, found, search.n_jobs)
-        if done:
-            return _moved(state, here, point, done, len(found))
-        return _climbed(search, state)
+    if state.phase == "pieces":
+        state, made = construct.step(search, state, _climbed_alone)
+        return (replace(state, memory=_FRESH) if state.phase == "climb" else state), made
     here = _standing(search, state)
+    if state.phase == "climb":
+        return _step_up(search, state, here)
     return _escaped(search, state, here) if state.phase == "escape" else _shaken(search, state, here)
+
+
+def _step_up(search: Search, state: State, here: _Point) -> tuple[State, Step | None]:
+    """A bundle of moves; in a tree of many variables first of all around what the last one changed."""
+    around, near = state.memory["active"], NEAR if _wide(search) else PLACES
+    if around is None:
+        state = state.to("climb", swept=here.score)
+    beliefs = Beliefs(here.network, search.table)
+    found = propose(search, here.network, beliefs, around=around, threads=search.n_jobs, near=near)
+    point, done = _bundle(search, here, found, search.n_jobs)
+    if done:
+        active = _changed(here, point, done) if _wide(search) else None
+        return _moved(state, here, point, done, len(found), active=active)
+    if around is not None and here.score - state.memory["swept"] > LITTLE * abs(here.score):
+        return state.to("climb", active=None), None
+    return _climbed(search, state)
+
+
+def _changed(here: _Point, point: _Point, done: Sequence[Proposal]) -> list[int]:
+    """The nodes around moves, as they are numbered when the new model is taken up."""
+    graph = point.network.graph
+    number = renumbered(graph)
+    near = {v for p in done for g in (here.network.graph, graph) for v in _surroundings(g, p.move)}
+    near |= {v for v in graph.near if v not in here.network.graph.near}
+    return sorted(number.get(v, v) for v in near if v in graph.near)
 
 
 def _standing(search: Search, state: State) -> _Point:
@@ -137,6 +228,8 @@ def _reached(state: State, point: _Point) -> State:
 
 def _climbed(search: Search, state: State) -> tuple[State, Step | None]:
     """Nothing gains any more: climb from another start, look ahead, or shake again."""
+    if _wide(search):
+        return replace(state, done=True), None
     shaken = state.memory["shaken"]
     if shaken >= 0:
         higher = state.memory["lower"] is None
@@ -148,7 +241,7 @@ def _climbed(search: Search, state: State) -> tuple[State, Step | None]:
             point.fit.model,
             phase="climb",
             kind="start",
-            operation=f"another start, with {2 + climbed % 2} classes",
+            operation="another start" + (f", with {2 + climbed % 2} classes" if search.options["root"] is None else ""),
             score=point.score,
             log_likelihood=point.fit.log_likelihood,
         )
@@ -158,17 +251,27 @@ def _climbed(search: Search, state: State) -> tuple[State, Step | None]:
 
 
 def forecast(search: Search) -> str | None:
-    """How long a step over very many variables may take, and what it needs."""
-    n, rows = search.table.n_variables, search.table.n_patterns
-    if n <= WIDEST:
+    """How long a tree of many variables may take, and what it needs, if that is much."""
+    if not _wide(search) or search.start is not None:
         return None
-    columns = float(sum(search.table.cardinalities))
-    minutes = (2 * rows * columns**2 / _SPEED + rows * n * 0.4 * 256 * _PER_PLACE) / 60
-    gigabytes = (8.0 * n**2 * 3 + 8.0 * rows * columns * 3) / 2**30
+    cost = construct.expected(search.table)
+    share = search.n_jobs**-0.7  # threads wait for each other now and then
+    built = cost.pairs + share * cost.pieces
+    whole = built + share * SWEEPS * cost.sweep
+    if whole < PATIENCE and cost.megabytes < 1000:
+        return None
     return (
-        f"{n:,} variables: the first steps take some {max(1, round(minutes)):,} minutes each and about "
-        f"{gigabytes:.1f} GB of memory. Set a time limit; the best tree so far is kept."
+        f"{search.table.n_variables:,} variables, {search.table.n_patterns:,} distinct rows: a first tree after about "
+        f"{_told(cost.pairs)}, all of it learned piece by piece after {_told(built)}, improved by local moves until "
+        f"{_told(whole)} or longer; memory about {cost.megabytes / 1000:,.1f} GB. Stop it at any time (time limit or "
+        "Ctrl-C): the best tree so far is kept."
     )
+
+
+def _told(seconds: float) -> str:
+    if seconds < 90:
+        return f"{max(1.0, seconds):.0f} s"
+    return f"{seconds / 60:,.0f} minutes" if seconds < 5400 else f"{seconds / 3600:,.1f} hours"
 
 
 # ---- climbing -----------------------------------------------------------------------------------------------------
@@ -179,7 +282,8 @@ def _fitted(search: Search, network: Network, threads: int) -> _Point:
     order, _ = network.graph.rooted()
     model = network.to_model(search.table.variables)
     model = model.with_parameters(normalised(model.tree, np.maximum(model.parameters, _FLOOR)))
-    tol, steps = search.options["tol"], search.options["iterations"]
+    # the likelihood of many variables creeps up somewhere all the time
+    tol, steps = search.options["tol"] * max(1.0, search.table.n_variables / WIDE), search.options["iterations"]
     fit = em(model, search.table, tol=tol, max_iterations=steps, budget=search.clock, threads=threads)
     if fit.reason is StopReason.INTERRUPTED:
         raise KeyboardInterrupt
