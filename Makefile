@@ -108,7 +108,7 @@ define test-installed
 	mkdir build/$(1)/away
 	tar -xzf dist/*.tar.gz -C build/$(1)/away --strip-components=1
 	rm -r build/$(1)/away/src
-	cd build/$(1)/away && ../bin/python -m pytest -n auto tests $(2)
+	cd build/$(1)/away && ../bin/python -m pytest -n auto --dist loadgroup tests $(2)
 endef
 
 # The lowest versions that pyproject.toml allows; they warn of each other, which is no matter of ours. Needs Python 3.11 or 3.12.

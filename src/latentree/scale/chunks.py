@@ -112,7 +112,7 @@ def from_chunks(
     if variables is None and bins is not None:
         if not pieces.again:
             raise DataError(
-                "With bins= the data are read twice, but this source can be read once only. Give files (to be counted by "
+                "With bins= the data are read twice, but this source can be read once only. Give files (counted by "
                 "'merge'), a function that returns the source anew, or variables=."
             )
         variables = variables_of(pieces, columns=columns, drop=drop, bins=bins, merge_rare=merge_rare, **options)
