@@ -9,11 +9,11 @@ SOURCES := pyproject.toml CMakeLists.txt $(wildcard src/latentree/engine/*.cpp s
            $(shell find src -name __init__.py)
 ASAN   := build/sanitize
 
-.PHONY: help setup demo test test-browser lint bench interop docs notebooks fuzz sanitize wheel check clean
+.PHONY: help setup demo test test-browser lint bench interop docs notebooks fuzz torture leak sanitize wheel check clean
 
 help:
 	@sed -n 's/^# //p' Makefile
-	@echo "make test-browser, lint, bench, interop, docs, notebooks, fuzz, sanitize, wheel, check (all of these but bench and fuzz), clean"
+	@echo "make test-browser, lint, bench, interop, docs, notebooks, fuzz, torture, leak, sanitize, wheel, check (all of these but bench, fuzz, torture and leak), clean"
 
 setup: $(READY)
 
@@ -69,6 +69,16 @@ docs: $(READY)
 FUZZ ?= 1000000
 fuzz: $(READY)
 	$(BIN)/python tests/fuzz/run.py $(FUZZ)
+
+# Fits, searches and samplers killed 50 times and resumed; TORTURE=10 for fewer.
+TORTURE ?= 50
+torture: $(READY)
+	$(BIN)/python tests/torture/run.py $(TORTURE)
+
+# Memory after 10,000 fits, and after many searches and samplers.
+LEAK ?= 10000
+leak: $(READY)
+	PYTHONMALLOC=malloc $(BIN)/python tests/torture/leak.py $(LEAK)
 
 # The kernels and their tests under address and undefined-behaviour sanitizers, in an environment of their own.
 sanitize: $(READY)

@@ -77,6 +77,11 @@ class Job:
     def log(self) -> Path:
         return self.folder / "saves.log"
 
+    @property
+    def noted(self) -> list[int]:
+        """Steps of each checkpoint that was safely written since the last start."""
+        return [int(line) for line in self.log.read_text().split()] if self.log.exists() else []
+
     def start(self, stage: str = "never", number: int = 0) -> subprocess.Popen[str]:
         self.log.unlink(missing_ok=True)
         out = "--model" if self.arguments[0] == "sample" else "--out"
@@ -110,9 +115,8 @@ class Job:
         if self.model.exists():
             lt.load(self.model)
         safe = int(_document(self.checkpoint.read_text())["steps"]) if self.checkpoint.exists() else 0
-        noted = self.log.read_text().split() if self.log.exists() else []
-        if noted and safe < int(noted[-1]):
-            raise Broken(f"{noted[-1]} steps were saved, {safe} are left")
+        if self.noted and safe < self.noted[-1]:
+            raise Broken(f"{self.noted[-1]} steps were saved, {safe} are left")
         return safe
 
 
@@ -142,7 +146,7 @@ def torture(name: str, arguments: list[str], n_kills: int, seed: int, folder: Pa
     began = time.monotonic()
     truth = alone.finish()
     seconds = time.monotonic() - began
-    saves = len(alone.log.read_text().split())
+    saves = len(alone.noted)
     tally = Tally()
     while tally.kills < n_kills:
         job = Job(arguments, folder / f"run{tally.runs}")
@@ -156,11 +160,11 @@ def torture(name: str, arguments: list[str], n_kills: int, seed: int, folder: Pa
 
 def _kill_until_done(job: Job, n_kills: int, seconds: float, saves: int, rng: random.Random, tally: Tally) -> None:
     """Kill a job until it comes to its end, or often enough."""
-    safe = 0
+    safe = done = 0
     while tally.kills < n_kills:
         aimed = rng.random() < 0.5
         # Near the beginning more often than not, so that a run is killed several times before its end.
-        number = 1 + int(saves * rng.random() ** 3)
+        number = 1 + int(max(saves - done, 1) * rng.random() ** 3)
         process = job.start(rng.choice(STAGES) if aimed else "never", number)
         wait = LONGEST if aimed else seconds * rng.random()
         with contextlib.suppress(subprocess.TimeoutExpired):
@@ -175,6 +179,7 @@ def _kill_until_done(job: Job, n_kills: int, seconds: float, saves: int, rng: ra
         tally.writing += bool(job.leftovers()) or aimed
         tally.resumed += safe > 0
         now = job.check_files()
+        done += len(job.noted)
         if now < safe:
             raise Broken(f"{safe} steps were safe, {now} are left")
         safe = now

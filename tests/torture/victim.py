@@ -1,9 +1,9 @@
 """The program, with checkpoints as often as can be, and a death in the middle of writing one if that is asked for.
 
-``python victim.py LOG STAGE NUMBER ARGUMENT...`` runs ``latentree ARGUMENT...``. Every checkpoint that is safely written
-is noted in LOG with its steps. STAGE says where the process dies by SIGKILL while it writes its NUMBER-th file: ``half``
-(half of the temporary file is written), ``whole`` (all of it, not yet in its place), ``placed`` (it has taken its
-place) or ``never``.
+``python victim.py LOG STAGE NUMBER ARGUMENT...`` runs ``latentree ARGUMENT...``. Every checkpoint that is safely
+written is noted in LOG with its steps. STAGE says where the process dies by SIGKILL while it writes its NUMBER-th file:
+``half`` (half of the temporary file is written), ``whole`` (all of it, not yet in its place), ``placed`` (it has taken
+its place) or ``never``.
 """
 
 from __future__ import annotations
