@@ -107,8 +107,8 @@ def test_small_nasty_models_equal_exact_sums(problem):
             np.testing.assert_allclose(plan.posteriors(parameters, [0])[0], roots, rtol=1e-10, atol=1e-280)
             found = plan.evaluate(parameters)
             assert found.log_likelihood == pytest.approx(log_likelihood, rel=1e-12, abs=1e-12 * weights.max())
-            # What a row says of a state may be lost below 1e-280 of the row's weight, nothing else.
-            np.testing.assert_allclose(found.vector, counts, rtol=1e-10, atol=1e-280 * weights.max())
+            # What a row says of a state may be lost below 1e-280 of the row's weight, and below what a double holds.
+            np.testing.assert_allclose(found.vector, counts, rtol=1e-10, atol=max(1e-280 * weights.max(), 1e-307))
     finally:
         _core.use_kernels(before)
 
@@ -155,7 +155,7 @@ def test_fits_scores_and_errors_of_nasty_data(data):
             except LatentreeError:
                 continue
         assert not np.isnan(value), name
-    assert 0 <= score.relative_entropy(fit) <= 1 + 1e-12
+    assert 0 <= score.relative_entropy(fit) <= 1
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", LatentreeWarning)
         try:
