@@ -45,8 +45,13 @@ class KeptFits:
         kept = cls(Keeper(file))
         if file.exists():
             payload = file.load().payload
-            fits, under_way = payload.get("fits"), payload.get("under_way")
-            if not isinstance(fits, dict) or not isinstance(under_way, dict | None):
+            fits: Any = payload.get("fits")
+            under_way = payload.get("under_way")
+            whole = isinstance(fits, dict) and all(map(_counted, fits.values()))
+            if under_way is not None:
+                timed = isinstance(under_way, dict) and isinstance(under_way.get("seconds"), float)
+                whole = whole and timed and _counted(under_way.get("climb"))
+            if not whole:
                 raise FileFormatError(f"The fits in '{os.fspath(path)}' are damaged.")
             kept = cls(kept.keeper, fits, under_way)
         return kept
@@ -54,7 +59,7 @@ class KeptFits:
     def section(self, name: str) -> Section:
         """The part of the file that belongs to one fit."""
         under_way = self.under_way if self.under_way is not None and self.under_way.get("name") == name else {}
-        return Section(self, name, self.fits.get(name), under_way.get("climb"), float(under_way.get("seconds", 0.0)))
+        return Section(self, name, self.fits.get(name), under_way.get("climb"), under_way.get("seconds", 0.0))
 
     def save(self) -> None:
         """Write the file."""
@@ -124,6 +129,11 @@ def section_of(checkpoint: At, model: Model, table: Table, settings: Mapping[str
     return KeptFits.open(checkpoint, made_from).section("fit")
 
 
+def _counted(part: Any) -> bool:
+    """Whether it says how many passes it took, as all parts of a file do."""
+    return isinstance(part, dict) and isinstance(part.get("evaluations"), int)
+
+
 def _packed(fit: Fit) -> dict[str, Any]:
     return {
         "parameters": fit.model.parameters,
@@ -139,20 +149,30 @@ def _packed(fit: Fit) -> dict[str, Any]:
 
 
 def _unpacked(packed: Packed, model: Model, table: Table) -> Fit:
+    size = model.tree.size
     try:
         return Fit(
-            model=model.with_parameters(np.asarray(packed["parameters"]), provenance=model.provenance),
+            model=model.with_parameters(_vector(packed, "parameters", size), provenance=model.provenance),
             table=table,
-            counts=Counts(packed["counts"], float(packed["log_likelihood"]), float(packed["weight"])),
-            trace=packed["trace"],
+            counts=Counts(_vector(packed, "counts", size), float(packed["log_likelihood"]), float(packed["weight"])),
+            trace=_vector(packed, "trace"),
             reason=_REASONS[packed["reason"]],
             seed=None,
             seconds=float(packed["seconds"]),
             evaluations=int(packed["evaluations"]),
-            starts=packed["starts"],
+            starts=_vector(packed, "starts"),
         )
-    except (KeyError, TypeError, ValueError, LatentreeError) as error:
+    except (KeyError, TypeError, ValueError, OverflowError, LatentreeError) as error:
         raise FileFormatError(f"The fit in a checkpoint is damaged: {error!r}.") from None
+
+
+def _vector(packed: Packed, name: str, size: int | None = None) -> Any:
+    array = packed[name]
+    if not isinstance(array, np.ndarray) or array.dtype != np.float64 or array.ndim != 1 or not len(array):
+        raise ValueError(f"'{name}' is not a vector of numbers")
+    if size is not None and len(array) != size:
+        raise ValueError(f"'{name}' has {len(array)} entries, not {size}")
+    return array
 
 
 _REASONS = {reason.value: reason for reason in StopReason}
