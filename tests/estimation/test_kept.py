@@ -52,10 +52,10 @@ def in_pieces(fit, file):
     raise AssertionError("it does not get on")
 
 
-@pytest.mark.parametrize("options", [{}, {"accelerate": False, "tol": 1e-3}, {"prior": 1.5}, {"threads": 2}])
+@pytest.mark.parametrize("options", [{}, {"accelerate": False, "tol": 1e-3}, {"prior": 1.5, "threads": 2}])
 def test_many_starts_in_pieces(credit, tmp_path, options):
     def fit(**more):
-        return fit_classes(credit, 3, rng=np.random.default_rng(1), n_starts=12, **options, **more)
+        return fit_classes(credit, 3, rng=np.random.default_rng(1), n_starts=6, **options, **more)
 
     found, pieces = in_pieces(fit, tmp_path / "fit")
     same(found, fit())

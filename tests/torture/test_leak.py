@@ -17,7 +17,7 @@ SCRIPT = Path(__file__).with_name("leak.py")
 @pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="this system does not tell")
 def test_fits_leave_nothing_behind():
     env = {**os.environ, "PYTHONMALLOC": "malloc"}
-    line = [sys.executable, SCRIPT, "600", "--only", "fit,sampler"]
+    line = [sys.executable, SCRIPT, "400", "--only", "fit,sampler"]
     done = subprocess.run(line, env=env, capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, done.stdout + done.stderr[-2000:]
 

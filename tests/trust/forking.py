@@ -21,7 +21,7 @@ from latentree.engine.plan import Plan
 from latentree.estimation import fit_classes
 from latentree.runner import Budget
 
-N = 4
+N = 2
 
 
 def work(seed: int) -> list[Any]:
@@ -74,7 +74,7 @@ def fork_while_threads_work(truth: list[Any]) -> None:
     for thread in threads:
         thread.start()
     try:
-        for _ in range(5):
+        for _ in range(3):
             plain_fork(truth)
     finally:
         going.set()

@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 
 from ..checkpoint import Checkpoint, fingerprint
-from ..errors import FileFormatError, LatentreeError, bad_parameter
+from ..errors import FileFormatError, LatentreeError, ParameterError, bad_parameter
+from ..files import MAX_BYTES
 from ..runner import Budget, OnProgress, Progress, StopReason, run, spawn
 from ..table import Table
 from .chain import SWEEPS, TRIES, Info, State, Target, init, step
@@ -110,6 +111,7 @@ def sample(
         words = str([c.stream.tolist() for c in chains])  # what the seed came to
         made_from = {"data": table, "settings": settings, "seed": words}
         file = Checkpoint(checkpoint, "sample", {name: fingerprint(value) for name, value in made_from.items()})
+        _check_room(target, n_draws * n_chains)
         if file.exists():
             resumed = file.load()
             start = _unpacked(resumed.payload, target, n_chains)
@@ -215,6 +217,17 @@ def _draws(
 
 _STATE = ("log_weights", "log_theta", "members", "stream")
 _INFO = ("k", "weights", "theta", "log_likelihood")
+
+
+def _check_room(target: Target, n_draws: int) -> None:
+    """Say now what would be in the way of the last checkpoint: draws that do not fit into one."""
+    numbers = 2 + target.k_max * (1 + target.n_cells)
+    n_bytes = n_draws * numbers * 8 * 4 // 3  # as text in base64
+    if n_bytes > MAX_BYTES:
+        raise ParameterError(
+            f"{n_draws:,} draws of {numbers:,} numbers take {n_bytes:,} bytes of a checkpoint, which holds "
+            f"{MAX_BYTES:,}. Draw fewer and thin more, allow fewer classes, or sample without a checkpoint."
+        )
 
 
 def _packed(state: _Run) -> dict[str, Any]:
