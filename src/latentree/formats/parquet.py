@@ -61,5 +61,5 @@ def _check_size(file: Any, path: PathLike, columns: list[str] | None) -> None:
     if file.metadata.num_rows * n_columns > MAX_CELLS:
         raise FileFormatError(
             f"'{os.fspath(path)}' has {file.metadata.num_rows:,} rows of {n_columns:,} columns; at most {MAX_CELLS:,} "
-            "cells are read at once. Choose fewer columns, or cut the file into several."
+            "cells are read at once. Leave out columns, or cut the file into several."
         )
