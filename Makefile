@@ -10,12 +10,12 @@ SOURCES := pyproject.toml CMakeLists.txt $(wildcard src/latentree/engine/*.cpp s
 ASAN   := build/sanitize
 INSTALL := python -m pip install --quiet --disable-pip-version-check
 
-.PHONY: help setup demo test test-browser lint bench bench-scale interop docs notebooks fuzz sanitize wheel minimal oldest latest check clean
+.PHONY: help setup demo test test-browser lint bench bench-scale interop docs notebooks fuzz torture leak sanitize wheel minimal oldest latest check clean
 
 help:
 	@sed -n 's/^# //p' Makefile
-	@echo "make test-browser, lint, bench, bench-scale, interop, docs, notebooks, fuzz, sanitize, wheel, minimal, oldest, latest,"
-	@echo "check (all of these but benchmarks and fuzz), clean"
+	@echo "make test-browser, lint, bench, bench-scale, interop, docs, notebooks, fuzz, torture, leak, sanitize, wheel, minimal, oldest, latest,"
+	@echo "check (all of these but benchmarks, fuzz, torture and leak), clean"
 
 setup: $(READY)
 
@@ -76,7 +76,17 @@ FUZZ ?= 1000000
 fuzz: $(READY)
 	$(BIN)/python tests/fuzz/run.py $(FUZZ)
 
-# The kernels and their tests under address and undefined-behaviour sanitizers, in an environment of their own.
+# Fits, searches and samplers killed 50 times and resumed; TORTURE=10 for fewer.
+TORTURE ?= 50
+torture: $(READY)
+	$(BIN)/python tests/torture/run.py $(TORTURE)
+
+# Memory after 10,000 fits, and after many searches and samplers.
+LEAK ?= 10000
+leak: $(READY)
+	PYTHONMALLOC=malloc $(BIN)/python tests/torture/leak.py $(LEAK)
+
+# All tests that spend their time in C++ under address and undefined-behaviour sanitizers, in an environment of their own.
 sanitize: $(READY)
 	test -x $(ASAN)/bin/python || $(PYTHON) -m venv $(ASAN)
 	$(ASAN)/bin/python -m pip install --quiet --disable-pip-version-check "scikit-build-core>=0.10" "nanobind>=2.4" ninja "cmake>=3.18"
@@ -84,7 +94,8 @@ sanitize: $(READY)
 	  --config-settings=cmake.define.LATENTREE_SANITIZE=ON --config-settings=build-dir=build/sanitized ".[test]"
 	LD_PRELOAD="$$($(CXX) -print-file-name=libasan.so) $$($(CXX) -print-file-name=libubsan.so)" \
 	  ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1 \
-	  $(ASAN)/bin/python -m pytest -n auto tests/engine tests/estimation tests/test_infer.py tests/bayes/test_kernels.py
+	  $(ASAN)/bin/python -m pytest -n auto tests/engine tests/estimation tests/bayes tests/cardinality tests/search \
+	  tests/test_infer.py tests/trust/test_same_for_any_threads.py
 
 # The sdist, and the wheel made from it; both must hold the right files and nothing else.
 wheel: $(READY)

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import base64
+import contextlib
 import errno
 import gzip
+import hashlib
 import io
 import math
 import os
+import platform
 import secrets
 import stat
 from collections.abc import Mapping
@@ -44,6 +47,7 @@ def write_atomically(path: str | os.PathLike[str], content: str | bytes) -> None
 
     The content goes to a temporary file in the same folder, is flushed to the disk and then takes the name of the
     target in one step. A symbolic link is followed; pipes and devices, which cannot be replaced, are written straight.
+    A process that is killed while it writes leaves its temporary file; the next one to write the same file removes it.
 
     Parameters
     ----------
@@ -109,7 +113,8 @@ def _write(target: Path, data: bytes) -> None:
     if old is not None and not stat.S_ISREG(old.st_mode):
         target.write_bytes(data)
         return
-    temporary = target.with_name(f".latentree-{secrets.token_hex(8)}.tmp")
+    _remove_leftovers(target)
+    temporary = target.with_name(f"{_prefix(target)}{os.getpid()}-{secrets.token_hex(8)}.tmp")
     try:
         _write_new(temporary, data)
         if old is not None:
@@ -119,6 +124,33 @@ def _write(target: Path, data: bytes) -> None:
         temporary.unlink(missing_ok=True)
         raise
     _flush_folder(target.parent)
+
+
+def _prefix(target: Path) -> str:
+    """How the temporary files for a target begin that are written on this computer."""
+    digest = hashlib.sha256(f"{target.name}\0{platform.node()}".encode()).hexdigest()
+    return f".latentree-{digest[:16]}-"
+
+
+def _remove_leftovers(target: Path) -> None:
+    """Remove what processes left behind that were killed while they wrote this file."""
+    if os.name != "posix":  # elsewhere one cannot ask whether a process lives
+        return
+    with contextlib.suppress(OSError):
+        for found in target.parent.glob(f"{_prefix(target)}*.tmp"):
+            pid = found.name.removeprefix(_prefix(target)).partition("-")[0]
+            if pid.isascii() and pid.isdigit() and not _lives(int(pid)):
+                found.unlink(missing_ok=True)
+
+
+def _lives(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except (ProcessLookupError, OverflowError):
+        return False
+    except PermissionError:  # it is somebody else's
+        return True
+    return True
 
 
 def _status(target: Path) -> os.stat_result | None:

@@ -19,7 +19,12 @@ import numpy as np
 from .checkpoint import Checkpoint, Saved
 from .errors import bad_parameter
 
-__all__ = ["Budget", "Clock", "OnProgress", "Outcome", "Progress", "StopReason", "run", "spawn"]
+__all__ = ["Budget", "Clock", "Keeper", "OnProgress", "Outcome", "Progress", "StopReason", "run", "spawn"]
+
+EVERY_SECONDS = 5.0
+"""Least time between two checkpoints, unless more or less is asked for."""
+PAUSE = 20.0
+"""Between two checkpoints there is at least this many times what the first of them took to write."""
 
 State = TypeVar("State")
 Info = TypeVar("Info")
@@ -235,7 +240,7 @@ def run(
     checkpoint: Checkpoint | None = None,
     pack: Callable[[State], Mapping[str, Any]] | None = None,
     resumed: Saved | None = None,
-    every_seconds: float = 30.0,
+    every_seconds: float | None = None,
 ) -> Outcome[State, Info]:
     """Repeat a step until it is done, the budget is spent or Ctrl-C is pressed.
 
@@ -260,8 +265,9 @@ def run(
         Turns a state into what the checkpoint can hold. Default: the state is such a mapping itself.
     resumed : Saved, optional
         The checkpoint that ``state`` comes from; its steps and seconds are added to.
-    every_seconds : float, default 30
-        Least time between two checkpoints.
+    every_seconds : float, optional
+        Least time between two checkpoints; 0 saves every step. Default: 5, or more if saving takes long, so that it
+        never takes more than a twentieth of the time.
 
     Returns
     -------
@@ -281,8 +287,9 @@ def run(
     'ITERATIONS'
     """
     clock = budget if isinstance(budget, Clock) else (budget or Budget()).start()
-    keeper = _Keeper(checkpoint, pack, every_seconds)
-    loop = _Loop(step, clock, done, on_step, rng, keeper, time.monotonic() - (resumed.seconds if resumed else 0.0))
+    keeper = None if checkpoint is None else Keeper(checkpoint, every_seconds)
+    before = resumed.seconds if resumed else 0.0
+    loop = _Loop(step, clock, done, on_step, rng, keeper, pack, time.monotonic() - before)
     loop.reached(state, None, resumed.steps if resumed else 0)
     nested = _running.get()
     token = _running.set(True)
@@ -315,25 +322,26 @@ class _Point(Generic[State, Info]):
 
 
 @dataclass
-class _Keeper(Generic[State]):
-    """Saves points, now and then or at once, and none twice."""
+class Keeper:
+    """Saves a state now and then: neither more often than asked for nor so often that it takes much of the time."""
 
-    checkpoint: Checkpoint | None
-    pack: Callable[[State], Mapping[str, Any]] | None
-    every_seconds: float
-    kept: object = None
+    checkpoint: Checkpoint
+    every_seconds: float | None = None
     kept_at: float = field(default_factory=time.monotonic)
+    cost: float = 0.0
 
-    def keep(self, point: _Point[State, Any]) -> None:
-        if self.checkpoint is None or self.kept is point:
-            return
-        payload: Any = point.state if self.pack is None else self.pack(point.state)
-        self.checkpoint.save(payload, rng=point.generator, steps=point.steps, seconds=point.seconds)
-        self.kept, self.kept_at = point, time.monotonic()
+    @property
+    def due(self) -> bool:
+        """Whether it is time to save again."""
+        least = EVERY_SECONDS if self.every_seconds is None else self.every_seconds
+        return time.monotonic() - self.kept_at >= (max(least, PAUSE * self.cost) if least else 0.0)
 
-    def keep_if_due(self, point: _Point[State, Any]) -> None:
-        if time.monotonic() - self.kept_at >= self.every_seconds:
-            self.keep(point)
+    def save(self, payload: Mapping[str, Any], **more: Any) -> None:
+        """Save now; see :meth:`~latentree.checkpoint.Checkpoint.save`."""
+        began = time.monotonic()
+        self.checkpoint.save(payload, **more)
+        self.kept_at = time.monotonic()
+        self.cost = self.kept_at - began
 
 
 @dataclass
@@ -343,9 +351,11 @@ class _Loop(Generic[State, Info]):
     done: Callable[[State, Info], StopReason | None] | None
     on_step: Callable[[State, Info], None] | None
     rng: np.random.Generator | None
-    keeper: _Keeper[State]
+    keeper: Keeper | None
+    pack: Callable[[State], Mapping[str, Any]] | None
     began: float
     last: _Point[State, Info] = field(init=False)
+    kept: object = None
 
     @property
     def seconds(self) -> float:
@@ -365,7 +375,8 @@ class _Loop(Generic[State, Info]):
             reason = None if self.done is None else self.done(state, info)
             if reason is not None:
                 return reason
-            self.keeper.keep_if_due(self.last)
+            if self.keeper is not None and self.keeper.due:
+                self.save()
         return limit
 
     def limit(self) -> StopReason | None:
@@ -375,7 +386,13 @@ class _Loop(Generic[State, Info]):
         return StopReason.TIME if self.clock.expired else None
 
     def save(self) -> None:
-        self.keeper.keep(self.last)
+        """Save what was reached, unless it has been saved already."""
+        last = self.last
+        if self.keeper is None or self.kept is last:
+            return
+        payload: Any = last.state if self.pack is None else self.pack(last.state)
+        self.keeper.save(payload, rng=last.generator, steps=last.steps, seconds=last.seconds)
+        self.kept = last
 
     def back_to_last(self) -> None:
         """Undo what a broken step did to the generator, and save what was reached before it."""

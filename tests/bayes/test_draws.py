@@ -428,3 +428,9 @@ def test_only_drawn_numbers_of_classes_can_be_asked_for(draws):
         draws.given(1)
     assert len(draws.given(3)) == (draws.k == 3).sum()
     assert replace(draws, k=draws.k * 0 + 2).k_mode == 2
+
+
+def test_draws_that_a_checkpoint_cannot_hold_are_refused_at_once(tmp_path):
+    table, prior = Table.from_codes([[0, 0], [1, 1]], weights=[9, 9]), ClassPrior(prior_on_classes(8))
+    with pytest.raises(ParameterError, match="Draw fewer and thin more"):
+        sample(table, prior, rng=np.random.default_rng(0), n_draws=10**7, checkpoint=tmp_path / "state")

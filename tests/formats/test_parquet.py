@@ -12,6 +12,7 @@ import pytest
 from latentree.errors import DataError, FileFormatError, LatentreeError
 from latentree.formats import read_frame, read_table
 from latentree.formats.frame import table_from, values_of
+from latentree.formats.parquet import read_parquet
 
 
 @pytest.fixture
@@ -64,3 +65,23 @@ def test_without_pyarrow(monkeypatch, tmp_path):
     monkeypatch.setitem(sys.modules, "pyarrow", None)
     with pytest.raises(LatentreeError, match=r"pip install 'latentree\[parquet\]'"):
         read_table(tmp_path / "some.parquet")
+
+
+def test_damage_that_shows_itself_late(file):
+    path = file(pa.table({"a": ["some text", "other text"] * 500}))
+    content = path.read_bytes()
+    for at in (4, 6):
+        path.write_bytes(content[:at] + b"\xff" * 8 + content[at + 8 :])
+        with pytest.raises(FileFormatError, match="is no Parquet file that can be read"):
+            read_table(path)
+    with pytest.raises(FileNotFoundError):
+        read_table(path.with_name("none.parquet"))
+
+
+def test_more_cells_than_can_be_held(file):
+    path = file(pa.table({"a": pa.array([1]).take(pa.array([0] * 10**6)), "b": pa.nulls(10**6)}))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("latentree.formats.parquet.MAX_CELLS", 1_999_999)
+        with pytest.raises(FileFormatError, match="1,000,000 rows of 2 columns; at most 1,999,999 cells"):
+            read_table(path)
+        assert list(read_parquet(path, columns=["a"]).values()) == ["a"]

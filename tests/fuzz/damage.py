@@ -7,17 +7,28 @@ not ours, a crash, a hang, a model that does not come back as it was written) is
 from __future__ import annotations
 
 import gzip
+import io
+import itertools
+import json
 import random
 import re
+import tempfile
 import warnings
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 
 import latentree as lt
+from latentree import bayes, cardinality, checkpoint, search
+from latentree.cli.data import load_trace
 from latentree.errors import LatentreeError, LatentreeWarning
+from latentree.estimation import fit_classes
 from latentree.formats.models import text_of
+from latentree.report.tree import checked_trace
 
 DATA = Path(__file__).parents[1] / "formats" / "data"
 
@@ -97,10 +108,83 @@ def _seeds() -> dict[str, list[bytes]]:
         out = {kind: [text_of(model, kind).encode()] for kind in ("json", "bif", "xmlbif", "net", "xdsl")}
     for path in sorted(DATA.iterdir()):
         out["xmlbif" if path.suffix == ".xml" else path.suffix[1:]].append(path.read_bytes())
+    out["parquet"] = [_parquet()]
+    out["trace"] = [_trace()]
+    out["checkpoint"] = _checkpoints()
     out["csv"] = [CSV.encode(), SEMICOLONS.encode(), CSV.encode("utf-16"), gzip.compress(CSV.encode(), mtime=0)]
     out["arff"] = [ARFF.encode()]
     out["hlcm"] = [HLCM.encode()]
     return out
+
+
+def _parquet() -> bytes:
+    out = io.BytesIO()
+    names = pa.array(["yes", "no", None, "yes"])
+    cells = {"n": pa.array([1, 2, 3, None]), "text": names, "kind": names.dictionary_encode(), "x": [0.5, 1.5, 2.5, 0]}
+    pq.write_table(pa.table(cells), out)
+    return out.getvalue()
+
+
+# ---- work that is kept in files --------------------------------------------------------------------------------------
+
+TABLE = lt.Table.from_codes(np.array(list(itertools.product((0, 1), repeat=4))), np.full(4, 2), np.arange(1, 17))
+PRIOR = bayes.ClassPrior(bayes.prior_on_classes(3))
+SHORT = {"n_draws": 6, "n_burn": 2, "n_chains": 2}
+
+
+def _fit(path: Path, budget: lt.Budget) -> None:
+    fit_classes(TABLE, 2, rng=np.random.default_rng(0), n_starts=4, finalists=2, checkpoint=path, budget=budget)
+
+
+def _learn(path: Path, budget: lt.Budget) -> None:
+    search.learn(TABLE, method="east", rng=np.random.default_rng(0), checkpoint=path, budget=budget)
+
+
+def _cardinality(path: Path, budget: lt.Budget) -> None:
+    cardinality.learn(TABLE, rng=np.random.default_rng(0), checkpoint=path, budget=budget, polish=None)
+
+
+def _sample(path: Path, budget: lt.Budget) -> None:
+    bayes.sample(TABLE, PRIOR, rng=np.random.default_rng(0), checkpoint=path, budget=budget, **SHORT)
+
+
+RESUMED: dict[str, Callable[[Path, lt.Budget], None]] = {
+    "fit": _fit,
+    "learn": _learn,
+    "cardinality": _cardinality,
+    "sample": _sample,
+}
+"""What goes on from a checkpoint, by its kind."""
+
+
+def _checkpoints() -> list[bytes]:
+    """Of each kind one that is under way; of a fit also one that is finished."""
+    budgets = [("fit", lt.Budget()), ("fit", lt.Budget(seconds=0)), ("learn", lt.Budget(iterations=2))]
+    budgets += [("cardinality", lt.Budget(iterations=1)), ("sample", lt.Budget(iterations=2)), ("sample", lt.Budget())]
+    out = []
+    with tempfile.TemporaryDirectory() as folder:
+        for i, (kind, budget) in enumerate(budgets):
+            path = Path(folder, str(i))
+            RESUMED[kind](path, budget)
+            out.append(_signed(_timeless(json.loads(path.read_bytes()))))
+    return out
+
+
+def _timeless(value: Any) -> Any:
+    """The same seeds every time: nothing takes any time."""
+    if isinstance(value, dict):
+        return {key: 0.0 if key == "seconds" else _timeless(item) for key, item in value.items()}
+    return [_timeless(item) for item in value] if isinstance(value, list) else value
+
+
+def _signed(document: dict[str, Any]) -> bytes:
+    document.pop("sha256", None)
+    return checkpoint._text({**document, "sha256": checkpoint._digest(document)}).encode()
+
+
+def _trace() -> bytes:
+    run = search.learn(TABLE, method="east", rng=np.random.default_rng(0), budget=lt.Budget(iterations=2))
+    return json.dumps({"trace": _timeless(search.trace_to_plain(run.trace))}).encode()
 
 
 SEEDS = _seeds()
@@ -121,9 +205,30 @@ def read_data(kind: str, path: Path) -> None:
     assert (table.weights > 0).all() and np.isfinite(table.n)
 
 
+def read_trace(kind: str, path: Path) -> None:
+    checked_trace(load_trace(str(path)) or [])
+
+
+def go_on(kind: str, path: Path) -> None:
+    """Go on from a checkpoint. Its checksum is made to fit: the damage must be found behind it too.
+
+    Searches and learners of cardinalities stop at once: what a step of theirs finds in a file that somebody has edited
+    and signed again is not promised. Fits and samplers hand what they read to C++, and go on.
+    """
+    try:
+        document = json.loads(path.read_bytes())
+        path.write_bytes(_signed(document))
+        resumed = RESUMED[document["kind"]]
+    except (ValueError, AttributeError, KeyError, TypeError, RecursionError):
+        resumed = _fit
+    resumed(path, lt.Budget(seconds=0) if resumed in (_learn, _cardinality) else lt.Budget())
+
+
 READERS: dict[str, Callable[[str, Path], None]] = {
     **dict.fromkeys(("json", "bif", "xmlbif", "net", "xdsl"), read_model),
-    **dict.fromkeys(("csv", "arff", "hlcm"), read_data),
+    **dict.fromkeys(("csv", "arff", "hlcm", "parquet"), read_data),
+    "trace": read_trace,
+    "checkpoint": go_on,
 }
 
 

@@ -63,9 +63,8 @@ def run(worker: int, n_cases: int, kinds: list[str], seed: int, seconds: int, ou
                 faults += 1
                 kept = out / f"{kind}-{hashlib.sha256(content).hexdigest()[:12]}"
                 kept.write_bytes(content)
-                print(
-                    f"\n{kept}: {type(error).__name__}\n{''.join(traceback.format_exception(error)[-4:])}", flush=True
-                )
+                told = "".join(traceback.format_exception(error)[-4:]).encode("ascii", "backslashreplace").decode()
+                print(f"\n{kept}: {type(error).__name__}\n{told}", flush=True)
                 if faults > MOST_FAULTS:
                     break
             finally:

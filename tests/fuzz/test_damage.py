@@ -9,7 +9,11 @@ import pytest
 from damage import READERS, SEEDS, check, damaged
 from hypothesis import HealthCheck, given, settings, strategies as st
 
-MANY = settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
+MANY = settings(
+    max_examples=150,
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
+)
 
 
 @pytest.mark.parametrize("kind", READERS)

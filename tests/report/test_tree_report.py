@@ -121,3 +121,8 @@ def test_steps_may_know_how_to_be_plain():
 
 def test_infinite_scores_of_a_trace_become_none():
     assert checked_trace([{**STEP, "score": -np.inf}])[0]["score"] is None
+
+
+def test_traces_with_numbers_that_are_none_are_refused():
+    with pytest.raises(DataError, match="Step 0 of the trace cannot be read"):
+        checked_trace([{**STEP, "states": dict.fromkeys(STEP["states"], np.inf)}])

@@ -125,7 +125,7 @@ def load(path: str | os.PathLike[str]) -> Draws:
     try:
         with xr.open_datatree(path, engine="h5netcdf") as tree:
             return _draws({name: tree[name].to_dataset().load() for name in tree.children})
-    except (KeyError, OSError, TypeError, ValueError, AttributeError) as error:
+    except (LookupError, OSError, TypeError, ValueError, AttributeError, ArithmeticError, RuntimeError) as error:
         raise FileFormatError(f"'{os.fspath(path)}' does not hold draws of latentree: {error}") from None
 
 
@@ -153,7 +153,7 @@ def _draws(groups: dict[str, Any]) -> Draws:
         accepted,
         int(told["n_burn"]),
         int(told["thin"]),
-        next(reason for reason in StopReason if reason.value == told["reason"]),
+        {reason.value: reason for reason in StopReason}[told["reason"]],
         float(told["sampling_time"]),
     )
 

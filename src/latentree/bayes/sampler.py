@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 
 from ..checkpoint import Checkpoint, fingerprint
-from ..errors import FileFormatError, LatentreeError, bad_parameter
+from ..errors import FileFormatError, LatentreeError, ParameterError, bad_parameter
+from ..files import MAX_BYTES
 from ..runner import Budget, OnProgress, Progress, StopReason, run, spawn
 from ..table import Table
 from .chain import SWEEPS, TRIES, Info, State, Target, init, step
@@ -110,9 +111,10 @@ def sample(
         words = str([c.stream.tolist() for c in chains])  # what the seed came to
         made_from = {"data": table, "settings": settings, "seed": words}
         file = Checkpoint(checkpoint, "sample", {name: fingerprint(value) for name, value in made_from.items()})
+        _check_room(target, n_draws * n_chains)
         if file.exists():
             resumed = file.load()
-            start = _unpacked(resumed.payload)
+            start = _unpacked(resumed.payload, target, n_chains)
     if resumed is not None and start.drawn >= n_draws:  # nothing is left to do
         return _draws(table, prior, method, n_burn, thin, start, StopReason.FINISHED, resumed.seconds)
     began = time.monotonic()
@@ -217,6 +219,17 @@ _STATE = ("log_weights", "log_theta", "members", "stream")
 _INFO = ("k", "weights", "theta", "log_likelihood")
 
 
+def _check_room(target: Target, n_draws: int) -> None:
+    """Say now what would be in the way of the last checkpoint: draws that do not fit into one."""
+    numbers = 2 + target.k_max * (1 + target.n_cells)
+    n_bytes = n_draws * numbers * 8 * 4 // 3  # as text in base64
+    if n_bytes > MAX_BYTES:
+        raise ParameterError(
+            f"{n_draws:,} draws of {numbers:,} numbers take {n_bytes:,} bytes of a checkpoint, which holds "
+            f"{MAX_BYTES:,}. Draw fewer and thin more, allow fewer classes, or sample without a checkpoint."
+        )
+
+
 def _packed(state: _Run) -> dict[str, Any]:
     n = len(state.chains)
     return {
@@ -233,20 +246,49 @@ def _packed_draws(blocks: list[Info]) -> dict[str, Any]:
     return arrays | counts
 
 
-def _unpacked(payload: Mapping[str, Any]) -> _Run:
+def _unpacked(payload: Mapping[str, Any], target: Target, n_chains: int) -> _Run:
     try:
-        chains = tuple(State(*(np.asarray(c[name]) for name in _STATE)) for c in payload["chains"])
-        none = np.empty((0, 0), dtype=np.int64)
-        infos = tuple(
-            Info(
-                **{name: np.asarray(d[name]) for name in _INFO},
-                tried={t: int(d["tried"][t]) for t in TRIES},
-                accepted={t: int(d["accepted"][t]) for t in TRIES},
-                sizes=none,
-                cells=none[..., None],
-            )
-            for d in payload["draws"]
-        )
-        return _Run(chains, (infos,) if infos else (), int(payload["burnt"]), int(payload["drawn"]))
-    except (KeyError, TypeError, ValueError) as error:
-        raise FileFormatError(f"The checkpoint of a sampler is damaged: {error}") from None
+        burnt, drawn = int(payload["burnt"]), int(payload["drawn"])
+        chains = tuple(_unpacked_chain(chain, target) for chain in payload["chains"])
+        infos = tuple(_unpacked_draws(draws, drawn, target) for draws in payload["draws"])
+        if len(chains) != n_chains or len(infos) not in (0, n_chains) or min(burnt, drawn) < 0:
+            raise ValueError("its chains and draws do not fit together")
+        return _Run(chains, (infos,) if infos else (), burnt, drawn)
+    except (KeyError, TypeError, ValueError, OverflowError) as error:
+        raise FileFormatError(f"The checkpoint of a sampler is damaged: {error}.") from None
+
+
+def _unpacked_chain(packed: Mapping[str, Any], target: Target) -> State:
+    k = len(packed["log_weights"])
+    if not 1 <= k <= target.k_max:
+        raise ValueError(f"a chain has {k} classes")
+    shapes = {"log_weights": (k,), "log_theta": (k, target.n_cells), "members": (k, len(target.weights))}
+    floats = {name: _array(packed, name, np.float64, shapes[name]) for name in ("log_weights", "log_theta")}
+    members = _array(packed, "members", np.int64, shapes["members"])
+    if not all((array <= 0).all() for array in floats.values()):  # nor is it NaN
+        raise ValueError("a chain has probabilities above one")
+    if (members < 0).any() or (members.sum(axis=0) != target.weights).any():
+        raise ValueError("a chain has other rows than the data")
+    return State(**floats, members=members, stream=_array(packed, "stream", np.uint64, (4,)))
+
+
+def _unpacked_draws(packed: Mapping[str, Any], drawn: int, target: Target) -> Info:
+    sizes = (drawn, target.k_max)
+    none = np.empty((0, 0), dtype=np.int64)
+    return Info(
+        k=_array(packed, "k", np.int32, (drawn,)),
+        weights=_array(packed, "weights", np.float64, sizes),
+        theta=_array(packed, "theta", np.float64, (*sizes, target.n_cells)),
+        log_likelihood=_array(packed, "log_likelihood", np.float64, (drawn,)),
+        tried={t: int(packed["tried"][t]) for t in TRIES},
+        accepted={t: int(packed["accepted"][t]) for t in TRIES},
+        sizes=none,
+        cells=none[..., None],
+    )
+
+
+def _array(packed: Mapping[str, Any], name: str, kind: type[np.generic], shape: tuple[int, ...]) -> Any:
+    array = packed[name]
+    if not isinstance(array, np.ndarray) or array.dtype != kind or array.shape != shape:
+        raise ValueError(f"'{name}' is not an array of {kind.__name__} of shape {shape}")
+    return array

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from ..checkpoint import Checkpoint, Saved, fingerprint, pack_model, unpack_model
-from ..errors import DataError, ModelError, bad_parameter
+from ..errors import DataError, FileFormatError, ModelError, bad_parameter
 from ..estimation.em import em
 from ..estimation.fit import Fit
 from ..model import FloatArray, Model
@@ -315,8 +315,11 @@ def _packed(at: Position) -> dict[str, Any]:
 
 def _unpacked(task: Task, saved: Saved, model: Model) -> Position:
     told = saved.payload
-    fit = standing(unpack_model(told["model"], model.variables), task.table, task.settings.threads)
-    reason = None if told["reason"] is None else _REASONS[told["reason"]]
-    trace = tuple(Step(**line) for line in told["trace"])
-    last = trace[-1]
-    return Position(fit, float(told["score"]), told["memory"], last.operation, last.accepted, reason, trace)
+    try:
+        fit = standing(unpack_model(told["model"], model.variables), task.table, task.settings.threads)
+        reason = None if told["reason"] is None else _REASONS[told["reason"]]
+        trace = tuple(Step(**line) for line in told["trace"])
+        last = trace[-1]
+        return Position(fit, float(told["score"]), dict(told["memory"]), last.operation, last.accepted, reason, trace)
+    except (KeyError, TypeError, ValueError, IndexError) as error:
+        raise FileFormatError(f"The checkpoint of a learner is damaged: {error!r}.") from None

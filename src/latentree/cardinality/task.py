@@ -205,7 +205,7 @@ class Task:
         plan = star.plan(flat.shape[1] // (1 + sum(star.widths)))
         prior = _prior_of(plan, s.prior)
         climb = Climb(plan, flat, prior=prior, basis=s.basis, accelerate=s.accelerate, threads=s.threads)
-        stopped, _ = race(
+        stopped = race(
             climb,
             self.clock,
             q=q or s.q,

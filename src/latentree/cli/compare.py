@@ -10,7 +10,7 @@ import click
 from .app import INTERRUPTED
 from .command import command as command_, option, session
 from .fit import MODELS
-from .options import data_argument, fitting_options, learning_options
+from .options import data_argument, fitting_options, learning_options, resume_option
 from .output import emit, note, print_report
 from .types import CLASSES
 
@@ -56,6 +56,7 @@ latentree compare survey.csv --drop id --classes 1-4 --bootstrap 200
     help="Also test each number of classes against one class fewer by the likelihood ratio, with N data sets drawn "
     "from the smaller model.",
 )
+@resume_option(MODELS)
 @fitting_options
 @learning_options
 def command(data: str, bootstrap: int | None, as_json: bool, **options: Any) -> int:
@@ -66,10 +67,12 @@ def command(data: str, bootstrap: int | None, as_json: bool, **options: Any) -> 
     class more fits better than chance: small p-values speak for it.
     """
     from .data import open_source, table_to_learn_from
+    from .files import check_outputs
     from .fit import fitted
 
     started = time.perf_counter()
     scores = tuple(name.strip() for name in options.pop("scores").split(",") if name.strip())
+    check_outputs({"--resume": options["resume"]}, [data])
     source = open_source(data, **options)
     table = table_to_learn_from(source, **options)
     comparison = fitted(table, options, scores, baseline=True)

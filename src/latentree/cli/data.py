@@ -204,7 +204,7 @@ def load_trace(path: str | None) -> list[Any] | None:
         return None
     try:
         found = json.loads(read_text(path))
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise FileFormatError(f"'{path}' is no JSON file: {error}.") from None
     steps = found
     if isinstance(found, dict):

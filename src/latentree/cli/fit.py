@@ -10,8 +10,8 @@ import click
 
 from .app import INTERRUPTED
 from .command import command as command_, option, session, warn
-from .options import assign_option, data_argument, fitting_options, learning_options, score_option
-from .output import emit, note, print_report
+from .options import assign_option, data_argument, fitting_options, learning_options, resume_option, score_option
+from .output import emit, note, print_report, tell_resumed
 from .types import CLASSES
 
 if TYPE_CHECKING:
@@ -29,6 +29,7 @@ latentree fit survey.csv --drop id --classes 1-6 --out model.json --assign rows.
 latentree fit survey.csv --columns sex,smokes,age --bins age=3 --classes 3
 latentree fit counts.csv --weights n --classes 2-5 --score aic --starts 200 --seed 1
 latentree fit big.csv --classes 2-20 --time-limit 60 --json > fit.json
+latentree fit big.csv --classes 2-20 --resume big.checkpoint --out model.json
 """
 
 MODELS, OUTPUT = "Which models", "Output"
@@ -45,6 +46,7 @@ MODELS, OUTPUT = "Which models", "Output"
     "Default: the number is learned, by splitting and merging classes.",
 )
 @score_option(MODELS, "What decides between them")
+@resume_option(MODELS)
 @fitting_options
 @learning_options
 @option(
@@ -81,7 +83,8 @@ def command(
 
     started = time.perf_counter()
     check_rows_file("--assign", assign)
-    check_outputs({"--out": out, "--assign": assign}, [data])
+    resume = options["resume"]
+    check_outputs({"--out": out, "--assign": assign, "--resume": resume}, [data])
     source = open_source(data, **options)
     table = table_to_learn_from(source, **options)
     score = options["score"]
@@ -98,7 +101,8 @@ def command(
         _show(best, comparison, everything, statistics)
     if comparison.interrupted:
         left = f" Not fitted: {', '.join(map(str, comparison.skipped))} classes." if comparison.skipped else ""
-        note(f"Interrupted: this is the best so far.{left}")
+        kept = f" Go on with --resume {resume}." if resume else ""
+        note(f"Interrupted: this is the best so far.{left}{kept}")
     return INTERRUPTED if comparison.interrupted else 0
 
 
@@ -108,6 +112,7 @@ def fitted(table: Table, options: dict[str, Any], scores: Sequence[str], *, base
     from ..runner import Budget
     from .progress import meter
 
+    tell_resumed(options["resume"])
     asked = options["classes"]
     with meter(len({1, *asked} if baseline else asked)) as shown:
         return compare_classes(
@@ -118,6 +123,7 @@ def fitted(table: Table, options: dict[str, Any], scores: Sequence[str], *, base
             budget=Budget(seconds=options["time_limit"]),
             baseline=baseline,
             watch=shown.watch,
+            checkpoint=options["resume"],
             n_starts=options["starts"],
             tol=options["tol"],
             prior=options["prior"],
@@ -137,6 +143,7 @@ def learned(table: Table, options: dict[str, Any], scores: Sequence[str]) -> Com
     from ..runner import Budget, StopReason
     from .progress import meter
 
+    tell_resumed(options["resume"])
     own = {"prior": options["prior"], "threads": options["threads"]}
     with meter(None) as shown:
         found = learn_classes(
@@ -145,6 +152,7 @@ def learned(table: Table, options: dict[str, Any], scores: Sequence[str]) -> Com
             score=scores[0],
             budget=Budget(seconds=options["time_limit"]),
             polish={"tol": options["tol"]},
+            checkpoint=options["resume"],
             on_progress=shown.follow(scores[0]),
             **own,
         )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,7 +11,7 @@ import click
 from .app import INTERRUPTED
 from .command import command as command_, option, session, warn
 from .options import data_argument, learning_options, score_option, searching_options
-from .output import emit, note, print_report
+from .output import emit, note, print_report, tell_resumed
 
 if TYPE_CHECKING:
     from ..model import Model
@@ -140,8 +139,7 @@ def _searched(table: Table, options: dict[str, Any]) -> Run:
     from .progress import search_meter
 
     start, resume = options["start"], options["resume"]
-    if resume is not None and os.path.exists(resume):
-        note(f"Going on from '{resume}'.")
+    tell_resumed(resume)
     with search_meter(options["score"], table.n_variables) as shown:
         run = learn(
             table,

@@ -19,6 +19,7 @@ __all__ = [
     "learning_options",
     "matching_options",
     "model_argument",
+    "resume_option",
     "rows_out_option",
     "score_option",
     "searching_options",
@@ -111,6 +112,18 @@ def score_option(section: str, what: str) -> Callable[[Function], Function]:
         metavar="NAME",
         section=section,
         help=f"{what}: {', '.join(SCORES[:-1])} or {SCORES[-1]}.",
+    )
+
+
+def resume_option(section: str) -> Callable[[Function], Function]:
+    """Add ``--resume``: a file that fits are kept in."""
+    return option(
+        "--resume",
+        type=click.Path(),
+        metavar="FILE",
+        section=section,
+        help="Keep the work in this file as it goes on. If it is there already, go on from it: a run that was stopped, "
+        "or killed, ends with the same models as one that was not.",
     )
 
 

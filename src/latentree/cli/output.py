@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import os
 import shutil
 import sys
 from collections.abc import Mapping
@@ -15,7 +16,7 @@ import click
 if TYPE_CHECKING:
     from rich.console import Console
 
-__all__ = ["UNWRAPPED", "Session", "console", "emit", "note", "plain", "print_report", "printable"]
+__all__ = ["UNWRAPPED", "Session", "console", "emit", "note", "plain", "print_report", "printable", "tell_resumed"]
 
 UNWRAPPED = 10_000
 """A width at which nothing is cut off or folded."""
@@ -65,6 +66,12 @@ def plain(value: Any) -> Any:
 def note(text: str, *, label: str = "", colour: str | None = None) -> None:
     """Say something on standard error."""
     click.echo((click.style(label, fg=colour) + " " if label else "") + printable(text), err=True)
+
+
+def tell_resumed(path: str | None) -> None:
+    """Say that work goes on from a file, if it is there."""
+    if path is not None and os.path.exists(path):
+        note(f"Going on from '{path}'.")
 
 
 def printable(text: str) -> str:

@@ -17,7 +17,7 @@ from .options import (
     threads_option,
     time_limit_option,
 )
-from .output import emit, note, print_report
+from .output import emit, note, print_report, tell_resumed
 
 if TYPE_CHECKING:
     from ..bayes import Draws
@@ -132,11 +132,14 @@ MODELS, SAMPLING, OUTPUT = "Which models", "How they are sampled", "Output"
 @threads_option(1, SAMPLING, "Chains at a time")
 @time_limit_option(SAMPLING, "what was drawn")
 @option(
+    "--resume",
     "--checkpoint",
+    "resume",
     type=click.Path(),
     metavar="FILE",
     section=SAMPLING,
-    help="Keep the state in this file, and go on from it if it is there.",
+    help="Keep the chains in this file as they go on. If it is there already, go on from it: a run that was stopped, "
+    "or killed, ends with the same draws as one that was not.",
 )
 @learning_options
 @option(
@@ -205,7 +208,8 @@ def command(
 
     started = time.perf_counter()
     check_rows_file("--assign", assign)
-    check_outputs({"--out": out, "--model": model, "--assign": assign}, [data])
+    outputs = {"--out": out, "--model": model, "--assign": assign, "--resume": options["resume"]}
+    check_outputs(outputs, [data])
     _check_libraries(out, plots)
     source = open_source(data, **options)
     table = table_to_learn_from(source, **options)
@@ -251,6 +255,7 @@ def _sampled(table: Table, options: dict[str, Any]) -> Draws:
     from ..runner import Budget
     from .progress import meter
 
+    tell_resumed(options["resume"])
     fixed = options["classes"]
     kinds = prior_on_classes(fixed or options["kmax"], "uniform" if fixed else options["prior_k"])
     with meter(1) as shown:
@@ -273,7 +278,7 @@ def _sampled(table: Table, options: dict[str, Any]) -> Draws:
             threads=options["threads"],
             budget=Budget(seconds=options["time_limit"]),
             on_progress=None if shown.bar is None else heard,
-            checkpoint=options["checkpoint"],
+            checkpoint=options["resume"],
         )
 
 

@@ -9,6 +9,7 @@
 //   |mu| at saddles: Dauphin et al., NeurIPS 27 (2014).
 #include <algorithm>
 #include <cmath>
+#include <stdexcept>
 
 #include "engine.hpp"
 
@@ -84,6 +85,40 @@ void Accelerator::forget() {
   x_.clear();
   points_.clear();
   residuals_.clear();
+}
+
+void Accelerator::append_to(std::vector<double>& state) const {
+  state.insert(state.end(), {longest_, double(!x_.empty()), double(points_.size())});
+  auto append = [&state](const std::vector<double>& part) { state.insert(state.end(), part.begin(), part.end()); };
+  if (!x_.empty()) {
+    append(x_);
+    append(f_);
+  }
+  for (const auto& part : points_) append(part);
+  for (const auto& part : residuals_) append(part);
+}
+
+const double* Accelerator::restore(const double* from, const double* end, std::size_t size) {
+  auto require = [](bool holds) {
+    if (!holds) throw std::invalid_argument("what a run remembers does not fit");
+  };
+  require(end - from >= 3);
+  longest_ = from[0];
+  const int known = whole(from[1], 1), n = whole(from[2], static_cast<int>(kMemory));
+  from += 3;
+  require((known || n == 0) && std::size_t(end - from) / std::max<std::size_t>(size, 1) >= 2 * std::size_t(known + n));
+  forget();
+  auto take = [&](std::vector<double>& part) {
+    part.assign(from, from + size);
+    from += size;
+  };
+  if (known) {
+    take(x_);
+    take(f_);
+  }
+  for (int i = 0; i < n; ++i) take(points_.emplace_back());
+  for (int i = 0; i < n; ++i) take(residuals_.emplace_back());
+  return from;
 }
 
 void Accelerator::succeeded() { longest_ = std::min(longest_ * 1.5, 1e4); }

@@ -267,6 +267,15 @@ NB_MODULE(_core, m) {
         const std::lock_guard<std::mutex> lock(e.mutex());
         e.answer(log_likelihood.data(), counts.data(), n, max_iterations, tolerance);
       })
+      .def("restore", [](Em& e, const std::vector<Vector>& states, int given_up) {
+        std::vector<std::vector<double>> own;
+        for (const Vector& state : states) own.push_back(copy<double>(state));
+        const nb::gil_scoped_release release;
+        const std::lock_guard<std::mutex> lock(e.mutex());
+        e.restore(own, given_up);
+      })
+      .def("state", [](Em& e, std::size_t i) { return give(look(e, [&] { return e.run(i).state(); })); })
+      .def_prop_ro("given_up", &Em::given_up)
       .def_prop_ro("n_runs", &Em::n_runs)
       .def("parameters", [](Em& e, std::size_t i) { return give(look(e, [&] { return e.run(i).parameters; })); })
       .def("counts", [](Em& e, std::size_t i) { return give(look(e, [&] { return e.run(i).counts; })); })

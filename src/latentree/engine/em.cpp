@@ -11,6 +11,11 @@
 namespace latentree {
 namespace {
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
+}  // namespace
+
+int whole(double value, int most) {
+  if (!(value >= 0.0 && value <= most)) throw std::invalid_argument("the state of a run holds a number it cannot have");
+  return static_cast<int>(value);
 }
 
 Run::Run(const Plan& plan, const Maximiser& maximiser, bool accelerate, std::vector<double> start)
@@ -89,9 +94,38 @@ void Run::look_around() {
   nudge(plan_, maximiser_, parameters, counts, next_);
 }
 
+// A head of numbers, four vectors like the parameters, what the accelerator remembers, and the trace.
+std::vector<double> Run::state() const {
+  std::vector<double> out = {log_likelihood,      double(evaluations), double(static_cast<int>(status)), double(bold_),
+                             double(plain_steps_), double(probing_),    probe_objective_};
+  for (const auto* part : {&parameters, &counts, &next_, &mapped_}) out.insert(out.end(), part->begin(), part->end());
+  accelerator_.append_to(out);
+  out.insert(out.end(), trace.begin(), trace.end());
+  return out;
+}
+
+void Run::restore(const std::vector<double>& state) {
+  const std::size_t d = parameters.size();
+  if (state.size() < kHead + 4 * d) throw std::invalid_argument("the state of a run is too short");
+  log_likelihood = state[0];
+  evaluations = whole(state[1], std::numeric_limits<int>::max());
+  status = static_cast<Status>(whole(state[2], static_cast<int>(Status::fell)));
+  bold_ = whole(state[3], 1) == 1;
+  plain_steps_ = whole(state[4], std::numeric_limits<int>::max());
+  probing_ = whole(state[5], kProbe);
+  probe_objective_ = state[6];
+  const double* at = state.data() + kHead;
+  for (auto* part : {&parameters, &counts, &next_, &mapped_}) {
+    std::copy_n(at, d, part->begin());
+    at += d;
+  }
+  const double* end = state.data() + state.size();
+  trace.assign(accelerator_.restore(at, end, d), end);
+}
+
 Em::Em(std::shared_ptr<const Engine> engine, Maximiser maximiser, bool accelerate,
        std::vector<std::vector<double>> starts)
-    : engine_(std::move(engine)), maximiser_(std::move(maximiser)) {
+    : engine_(std::move(engine)), maximiser_(std::move(maximiser)), accelerate_(accelerate) {
   for (auto& s : starts)
     runs_.push_back(std::make_unique<Run>(engine_->plan(), maximiser_, accelerate, std::move(s)));
 }
@@ -106,6 +140,8 @@ void Em::keep(const std::vector<std::size_t>& chosen) {
     if (run.status == Status::iterations) run.status = Status::running;  // it may go on
     kept.push_back(std::move(runs_[i]));
   }
+  for (const auto& run : runs_)
+    if (run) given_up_ += run->evaluations;
   runs_ = std::move(kept);
 }
 
@@ -123,6 +159,18 @@ void Em::answer(const double* log_lik, const double* counts, std::size_t n, int 
     if (run->status == Status::running) open.push_back(run.get());
   if (open.size() != n) throw std::invalid_argument("one answer for each point asked for");
   for (std::size_t i = 0; i < n; ++i) open[i]->absorb(log_lik[i], counts + i * d, tolerance, max_iterations);
+}
+
+void Em::restore(const std::vector<std::vector<double>>& states, int given_up) {
+  std::vector<std::unique_ptr<Run>> runs;
+  for (const auto& state : states) {
+    runs.push_back(std::make_unique<Run>(engine_->plan(), maximiser_, accelerate_,
+                                         std::vector<double>(engine_->plan().n_parameters)));
+    runs.back()->restore(state);
+  }
+  if (runs.empty() || given_up < 0) throw std::invalid_argument("a climb has at least one run");
+  runs_ = std::move(runs);
+  given_up_ = given_up;
 }
 
 bool Em::advance(int max_iterations, double tolerance, double seconds, int threads) {

@@ -61,6 +61,8 @@ class Accelerator {
   void succeeded();
   void failed();  // the proposal lost: forget, and stretch less
   void forget();
+  void append_to(std::vector<double>& state) const;
+  const double* restore(const double* from, const double* end, std::size_t size);  // where the rest begins
 
  private:
   static constexpr std::size_t kMemory = 5;
@@ -73,6 +75,9 @@ class Accelerator {
 void nudge(const Plan& plan, const Maximiser& maximiser, const std::vector<double>& at, const std::vector<double>& counts,
            std::vector<double>& out);
 
+// A number of a saved state as a whole number from 0 to `most`; anything else is refused.
+int whole(double value, int most);
+
 enum class Status : int { running = 0, converged = 1, iterations = 2, impossible = 3, fell = 4 };
 
 // One EM run as a machine that is told the outcome at one point and says which point to look at next.
@@ -81,6 +86,10 @@ class Run {
   Run(const Plan& plan, const Maximiser& maximiser, bool accelerate, std::vector<double> start);
   const std::vector<double>& next() const { return next_; }
   void absorb(double log_likelihood, const double* counts, double tolerance, int max_iterations);
+
+  // All that the rest of the run depends on, as numbers to keep in a file, and the way back.
+  std::vector<double> state() const;
+  void restore(const std::vector<double>& state);
 
   std::vector<double> parameters, counts;  // the last accepted point
   std::vector<double> trace;               // its objective, never falling
@@ -91,6 +100,7 @@ class Run {
  private:
   void look_around();
 
+  static constexpr std::size_t kHead = 7;  // numbers before the vectors of a state
   static constexpr int kWarmUp = 20;  // plain steps first: they choose the basin
   static constexpr int kProbe = 20;   // passes spent on looking whether a fixed point is a saddle
 
@@ -123,10 +133,14 @@ class Em {
   // know log-likelihood and counts, and the answers in the same order.
   std::vector<double> asked() const;
   void answer(const double* log_likelihood, const double* counts, std::size_t n, int max_iterations, double tolerance);
+  int given_up() const { return given_up_; }           // passes spent on runs that were dropped
+  void restore(const std::vector<std::vector<double>>& states, int given_up);
 
  private:
   std::shared_ptr<const Engine> engine_;
   Maximiser maximiser_;
+  bool accelerate_;
+  int given_up_ = 0;
   std::vector<std::unique_ptr<Run>> runs_;
   std::mutex mutex_;  // one call at a time
 };

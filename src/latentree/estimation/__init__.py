@@ -108,6 +108,9 @@ def estimate(model: Model, table: Table, *, method: str = "accelerated", **optio
         Threads; they do not change the result.
     on_progress : callable, optional
         Takes :class:`~latentree.runner.Progress` events.
+    checkpoint : str or path, optional
+        A file to keep the runs in, and to go on from if it is there: the result is that of an uninterrupted fit, to
+        the bit. Of the methods ``accelerated``, ``em`` and ``restarts``.
     rate : float, optional
         Learning rate of Helmbold's methods and of approximate conjugate gradients, on the scale of the mean
         log-likelihood. Default: it chooses itself. A step that would lose is shortened in either case.

@@ -41,7 +41,7 @@ def fit_classes(
         Random starts, and how many of them are run to the end; see :func:`~latentree.estimation.restart_em`. Half of
         the starts are built around rows of the data (see :func:`row_starts`), half are uniform on the simplex.
     **options
-        Those of :func:`~latentree.estimation.restart_em`.
+        Those of :func:`~latentree.estimation.restart_em`, ``checkpoint`` among them.
 
     Returns
     -------

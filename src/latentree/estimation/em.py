@@ -7,18 +7,20 @@ progress work between them. The slices change nothing in the result.
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..engine import _core
 from ..engine.plan import Passes, Plan
-from ..errors import ModelError, bad_parameter
+from ..errors import FileFormatError, ModelError, bad_parameter
 from ..model import Counts, Model
 from ..runner import Budget, Clock, OnProgress, Progress, StopReason
 from ..table import Table
 from .fit import Basis, Fit, Held, Prior, held_mask, pseudo_counts
+from .kept import At, Section, section_of
 
 __all__ = ["ITERATIONS", "TOLERANCE", "Climb", "em"]
 
@@ -45,7 +47,9 @@ class Climb:
         held: Held = (),
         accelerate: bool = True,
         threads: int = 1,
+        section: Section | None = None,
     ) -> None:
+        self.section = section
         self.plan = plan
         self.threads = int(threads)
         tree = plan.tree
@@ -61,6 +65,8 @@ class Climb:
             held_mask(tree, held),
             accelerate,
         )
+        if section is not None and section.runs is not None:
+            self.restore(section.runs)
 
     def advance(
         self, iterations: int, tolerance: float, clock: Clock, on_progress: OnProgress | None = None
@@ -79,17 +85,34 @@ class Climb:
 
     def _slice(self, iterations: int, tolerance: float, seconds: float) -> bool:
         """Some steps of every run; True when all have ended."""
-        if not self._elsewhere:
-            return self._core.advance(iterations, tolerance, seconds, self.threads)
-        points = self._core.asked()
-        if len(points):
-            seen = self.plan.evaluate_batch(points, threads=self.threads)
-            self._core.answer(*seen, iterations, tolerance)
-        return len(points) == 0
+        if self._elsewhere:
+            points = self._core.asked()
+            if len(points):
+                seen = self.plan.evaluate_batch(points, threads=self.threads)
+                self._core.answer(*seen, iterations, tolerance)
+            ended = len(points) == 0
+        else:
+            ended = self._core.advance(iterations, tolerance, seconds, self.threads)
+        if self.section is not None:
+            self.section.keep(self.pack)
+        return ended
 
     def keep(self, runs: Sequence[int]) -> None:
         """Go on with these runs only."""
         self._core.keep([int(i) for i in runs])
+
+    def pack(self) -> dict[str, Any]:
+        """Turn all runs into what a checkpoint can hold: going on from it changes not a bit."""
+        runs = [self._core.state(i) for i in range(len(self))]
+        return {"runs": runs, "given_up": self._core.given_up, "evaluations": self.evaluations}
+
+    def restore(self, packed: Mapping[str, Any]) -> None:
+        """Go on where the runs were that were packed, whatever these have done."""
+        try:
+            runs = [np.ascontiguousarray(state, dtype=np.float64) for state in packed["runs"]]
+            self._core.restore(runs, int(packed["given_up"]))
+        except (KeyError, TypeError, ValueError) as error:
+            raise FileFormatError(f"The runs in a checkpoint are damaged: {error}.") from None
 
     def __len__(self) -> int:
         return int(self._core.n_runs)
@@ -106,8 +129,8 @@ class Climb:
 
     @property
     def evaluations(self) -> int:
-        """Passes over the data, all runs together."""
-        return sum(self._core.evaluations(i) for i in range(len(self)))
+        """Passes over the data, all runs together, those that were given up included."""
+        return self._core.given_up + sum(self._core.evaluations(i) for i in range(len(self)))
 
     def reason(self, run: int) -> StopReason:
         """Why one run ended."""
@@ -142,15 +165,18 @@ def em(
     threads: int = 1,
     on_progress: OnProgress | None = None,
     plan: Passes | None = None,
+    checkpoint: At = None,
 ) -> Fit:
     """Fit by EM from the model's own parameters; see :func:`latentree.estimation.estimate`."""
     began = time.perf_counter()
     check_limits(tol, max_iterations, threads)
     clock = budget if isinstance(budget, Clock) else (budget or Budget()).start()
+    own: dict[str, Any] = {"prior": prior, "basis": basis, "held": held, "accelerate": accelerate}
+    section = section_of(checkpoint, model, table, {**own, "tol": tol, "max_iterations": max_iterations})
+    if section is not None and section.fit is not None:
+        return section.finished(model, table)
     plan = plan or table.compiled(model)
-    climb = Climb(
-        plan, model.parameters[None], prior=prior, basis=basis, held=held, accelerate=accelerate, threads=threads
-    )
+    climb = Climb(plan, model.parameters[None], threads=threads, section=section, **own)
     stopped = climb.advance(max_iterations, tol, clock, on_progress)
     return finished(climb, model, table, stopped, began)
 
@@ -163,22 +189,24 @@ def finished(
     began: float,
     *,
     seed: int | None = None,
-    spent: int = 0,
 ) -> Fit:
     """Make a Fit of the best run."""
     order = np.argsort(-climb.objectives, kind="stable")
     best = int(order[0])
-    return Fit(
+    fit = Fit(
         model=model.with_parameters(climb.parameters(best), provenance=model.provenance),
         table=table,
         counts=climb.counts(best),
         trace=climb.trace(best),
         reason=stopped or climb.reason(best),
         seed=seed,
-        seconds=time.perf_counter() - began,
-        evaluations=climb.evaluations + spent,
+        seconds=time.perf_counter() - began + (climb.section.seconds if climb.section is not None else 0.0),
+        evaluations=climb.evaluations,
         starts=climb.objectives[order],
     )
+    if climb.section is not None:
+        climb.section.end(climb.pack, fit, stopped)
+    return fit
 
 
 def check_limits(tol: float, max_iterations: int, threads: int) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +16,7 @@ from ..table import Table
 from ..tree import Tree
 from .em import ITERATIONS, TOLERANCE, Climb, check_limits, finished
 from .fit import Basis, Fit, Held, Prior, held_mask
+from .kept import At, section_of
 
 __all__ = ["race", "random_starts", "restart_em"]
 
@@ -58,6 +60,7 @@ def restart_em(
     threads: int = 1,
     on_progress: OnProgress | None = None,
     plan: Passes | None = None,
+    checkpoint: At = None,
 ) -> Fit:
     """Fit from many random starts.
 
@@ -77,7 +80,7 @@ def restart_em(
         See above.
     starts : array of float [starts, size], optional
         Starts to use instead of the first of the random ones.
-    prior, basis, held, accelerate, tol, max_iterations, budget, threads, on_progress, plan
+    prior, basis, held, accelerate, tol, max_iterations, budget, threads, on_progress, plan, checkpoint
         As in :func:`latentree.estimation.estimate`.
     """
     began = time.perf_counter()
@@ -97,41 +100,46 @@ def restart_em(
     mask = held_mask(model.tree, held)
     if mask is not None:
         starts = with_held(model, starts, mask.astype(bool))
-    climb = Climb(plan, starts, prior=prior, basis=basis, held=held, accelerate=accelerate, threads=threads)
-    stopped, spent = race(
-        climb, clock, q=q, finalists=finalists, tol=tol, max_iterations=max_iterations, on_progress=on_progress
-    )
-    return finished(climb, model, table, stopped, began, spent=spent)
+    own: dict[str, Any] = {"prior": prior, "basis": basis, "held": held, "accelerate": accelerate}
+    limits: dict[str, Any] = {"q": q, "finalists": finalists, "tol": tol, "max_iterations": max_iterations}
+    section = section_of(checkpoint, model, table, {**own, **limits, "starts": starts})
+    if section is not None and section.fit is not None:
+        return section.finished(model, table)
+    climb = Climb(plan, starts, threads=threads, section=section, **own)
+    stopped = race(climb, clock, n_starts=n_starts, on_progress=on_progress, **limits)
+    return finished(climb, model, table, stopped, began)
 
 
 def race(
     climb: Climb,
     clock: Clock,
     *,
+    n_starts: int | None = None,
     q: float = 2.0,
     finalists: int = 1,
     tol: float = TOLERANCE,
     early_tol: float | None = None,
     max_iterations: int = ITERATIONS,
     on_progress: OnProgress | None = None,
-) -> tuple[StopReason | None, int]:
+) -> StopReason | None:
     """Let the best ``1/q`` of some runs go on after 1, 3, 7, 15, ... steps, and the finalists to the end.
 
-    ``early_tol`` is the tolerance before the finalists are chosen, ``tol`` unless given. Returns why it stopped early,
-    if it did, and the passes spent on runs that were given up.
+    ``early_tol`` is the tolerance before the finalists are chosen, ``tol`` unless given. A climb that was resumed has
+    fewer runs than its ``n_starts``: how many tells how far it was. Returns why it stopped early, if it did.
     """
-    n, spent, steps, stopped = len(climb), 0, 1, None
-    while stopped is None and len(climb) > finalists and steps < max_iterations:
-        stopped = climb.advance(steps, tol if early_tol is None else early_tol, clock)
-        if on_progress is not None:
-            on_progress(Progress("starts", n - len(climb), n, float(climb.objectives.max()), clock.elapsed))
-        if stopped is None:
-            best = np.argsort(-climb.objectives, kind="stable")[: max(finalists, int(len(climb) / q))]
-            before = climb.evaluations
-            climb.keep(sorted(best.tolist()))
-            spent += before - climb.evaluations
-            steps = 2 * steps + 1
-    return stopped or climb.advance(max_iterations, tol, clock, on_progress), spent
+    n = left = len(climb) if n_starts is None else n_starts
+    steps, stopped = 1, None
+    while stopped is None and left > finalists and steps < max_iterations:
+        fewer = max(finalists, int(left / q))
+        if len(climb) == left:
+            stopped = climb.advance(steps, tol if early_tol is None else early_tol, clock)
+            if on_progress is not None:
+                on_progress(Progress("starts", n - left, n, float(climb.objectives.max()), clock.elapsed))
+            if stopped is None:
+                best = np.argsort(-climb.objectives, kind="stable")[:fewer]
+                climb.keep(sorted(best.tolist()))
+        left, steps = fewer, 2 * steps + 1
+    return stopped or climb.advance(max_iterations, tol, clock, on_progress)
 
 
 def with_held(model: Model, starts: FloatArray, held: NDArray[np.bool_]) -> FloatArray:

@@ -95,6 +95,8 @@ class BayesianLatentClass(TransformerMixin, DensityMixin, BaseEstimator):  # typ
         Chains at a time. None is one, -1 all cores.
     time_limit : float or None, default None
         Seconds after which what was drawn is taken, with a warning.
+    checkpoint : path, optional
+        A file to keep the chains in, and to go on from if it is there. Needs a number for ``random_state``.
     verbose : int, default 0
         Whether to report progress on standard error.
 
@@ -159,6 +161,7 @@ class BayesianLatentClass(TransformerMixin, DensityMixin, BaseEstimator):  # typ
         random_state: RandomState = None,
         n_jobs: int | None = None,
         time_limit: float | None = None,
+        checkpoint: str | os.PathLike[str] | None = None,
         verbose: int = 0,
     ) -> None:
         self.n_classes = n_classes
@@ -177,6 +180,7 @@ class BayesianLatentClass(TransformerMixin, DensityMixin, BaseEstimator):  # typ
         self.random_state = random_state
         self.n_jobs = n_jobs
         self.time_limit = time_limit
+        self.checkpoint = checkpoint
         self.verbose = verbose
 
     # ---- fitting ---------------------------------------------------------------------------------------------
@@ -213,6 +217,7 @@ class BayesianLatentClass(TransformerMixin, DensityMixin, BaseEstimator):  # typ
             n_chains=int(self.n_chains),
             threads=int(effective_n_jobs(self.n_jobs)),
             budget=Budget(seconds=self.time_limit),
+            checkpoint=self.checkpoint,
             on_progress=_report_progress if self.verbose else None,
         )
         self._keep(table, seed)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -51,6 +52,7 @@ def compare(
     random_state: RandomState = None,
     n_jobs: int | None = None,
     time_limit: float | None = None,
+    checkpoint: str | os.PathLike[str] | None = None,
     verbose: int = 0,
 ) -> ClassComparison:
     """Fit latent class models with several numbers of classes.
@@ -67,6 +69,9 @@ def compare(
         What each row counts for.
     time_limit : float, optional
         Seconds for all fits together; fits it leaves no time for are skipped, with a warning.
+    checkpoint : path, optional
+        A file to keep the fits in, also the one under way, and to go on from if it is there. Needs a number for
+        ``random_state``.
     n_init, prior, bins, unseen, tol, max_iter, random_state, n_jobs, verbose
         As for :class:`LatentClass`. With a number for ``random_state`` every fit is the one that
         :class:`LatentClass` gives.
@@ -100,6 +105,7 @@ def compare(
         random_state=random_state,
         n_jobs=n_jobs,
         time_limit=time_limit,
+        checkpoint=checkpoint,
         verbose=verbose,
     )
     check_parameters(one, owner="compare")
@@ -111,6 +117,7 @@ def compare(
         rng=rng if seed is None else seed,
         scores=scores,
         budget=Budget(seconds=time_limit),
+        checkpoint=checkpoint,
         **fit_options(one),
     )
     unfinished = [row["n_classes"] for row in found.table if not row["converged"]]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import warnings
 from collections.abc import Mapping
 from dataclasses import replace
@@ -60,6 +61,9 @@ class LatentClass(TransformerMixin, RowDensity, ModelEstimator):  # type: ignore
         Threads. None is one, -1 all cores.
     time_limit : float or None, default None
         Seconds after which the best fit so far is taken, with a warning.
+    checkpoint : path, optional
+        A file to keep the fit in while it is under way, and to go on from if it is there: the result is that of an
+        uninterrupted fit. Needs a number for ``random_state``.
     verbose : int, default 0
         Whether to report progress on standard error.
 
@@ -132,6 +136,7 @@ class LatentClass(TransformerMixin, RowDensity, ModelEstimator):  # type: ignore
         random_state: RandomState = None,
         n_jobs: int | None = None,
         time_limit: float | None = None,
+        checkpoint: str | os.PathLike[str] | None = None,
         verbose: int = 0,
     ) -> None:
         self.n_classes = n_classes
@@ -144,6 +149,7 @@ class LatentClass(TransformerMixin, RowDensity, ModelEstimator):  # type: ignore
         self.random_state = random_state
         self.n_jobs = n_jobs
         self.time_limit = time_limit
+        self.checkpoint = checkpoint
         self.verbose = verbose
 
     # ---- fitting ---------------------------------------------------------------------------------------------
@@ -171,9 +177,11 @@ class LatentClass(TransformerMixin, RowDensity, ModelEstimator):  # type: ignore
         rng, seed = generator(self.random_state)
         budget = Budget(seconds=self.time_limit)
         if self.n_classes == "auto":
-            fit = learn_classes(table, rng=rng, budget=budget, **learn_options(self)).fit
+            learned = learn_classes(table, rng=rng, budget=budget, checkpoint=self.checkpoint, **learn_options(self))
+            fit = learned.fit
         else:
-            fit = fit_classes(table, int(self.n_classes), rng=rng, budget=budget, **fit_options(self))
+            n, own = int(self.n_classes), fit_options(self)
+            fit = fit_classes(table, n, rng=rng, budget=budget, checkpoint=self.checkpoint, **own)
         self._keep(replace(fit, seed=seed))
         for text in self.warnings_:
             warnings.warn(text, LatentreeWarning, stacklevel=2)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import os
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
@@ -14,6 +15,7 @@ from .. import score as criteria
 from ..dimension import effective_dimension
 from ..errors import LatentreeError, ModelError, bad_parameter
 from ..estimation import Fit, fit_classes
+from ..estimation.kept import KeptFits
 from ..runner import Budget, Clock, OnProgress, StopReason
 from ..table import Table
 from .warn import SAME_OPTIMUM, findings, starts_at_best
@@ -121,6 +123,7 @@ def compare_classes(
     budget: Budget | Clock | None = None,
     baseline: bool = True,
     watch: Callable[[int], OnProgress | None] | None = None,
+    checkpoint: str | os.PathLike[str] | None = None,
     **options: Any,
 ) -> Comparison:
     """Fit latent class models with several numbers of classes.
@@ -140,6 +143,9 @@ def compare_classes(
         Time for all fits together. Fits it leaves no time for are skipped, and so are those after Ctrl-C.
     watch : callable, optional
         Told the number of classes before each fit; gives what takes its progress events.
+    checkpoint : str or path, optional
+        A file to keep the fits in, also the one under way, and to go on from if it is there. The result is that of an
+        uninterrupted call; other numbers of classes may be asked for.
     **options
         Those of :func:`latentree.estimation.fit_classes`.
 
@@ -161,6 +167,10 @@ def compare_classes(
     seed = None if isinstance(rng, np.random.Generator) else int(rng)
     source = rng if isinstance(rng, np.random.Generator) else np.random.default_rng(rng)
     clock = budget if isinstance(budget, Clock) else (budget or Budget()).start()
+    kept = None
+    if checkpoint is not None:
+        said = {name: value for name, value in options.items() if name not in ("threads", "on_progress", "plan")}
+        kept = KeptFits.open(checkpoint, {"data": table, "seed": source.bit_generator.state, "settings": said})
     fits: list[Fit] = []
     interrupted = False
     try:
@@ -170,6 +180,8 @@ def compare_classes(
             own = source if i == len(numbers) - 1 else copy.deepcopy(source)
             if watch is not None:
                 options["on_progress"] = watch(k)
+            if kept is not None:
+                options["checkpoint"] = kept.section(f"{k} classes")
             fit = fit_classes(table, k, rng=own, budget=clock, **options)
             fits.append(replace(fit, seed=seed))
             interrupted = fit.reason is StopReason.INTERRUPTED

@@ -175,7 +175,7 @@ def _step(i: int, step: Mapping[str, Any]) -> dict[str, Any]:
         states = {str(name): int(k) for name, k in step["states"].items()}
         numbers = {name: _finite(step.get(name)) for name in STEP_NUMBERS}
         operation = str(step["operation"])
-    except (KeyError, TypeError, ValueError, AttributeError) as error:
+    except (KeyError, TypeError, ValueError, OverflowError, AttributeError) as error:
         raise DataError(
             f"Step {i} of the trace cannot be read ({type(error).__name__}: {error}). It needs an 'operation', the "
             "'edges' of the tree and the 'states' of its nodes."

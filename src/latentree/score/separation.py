@@ -33,4 +33,5 @@ def relative_entropy(fit: Fit, node: str | int = 0) -> float:
     k = int(fit.model.tree.cardinality[fit.model.tree.node(node)])
     if k == 1:
         return 1.0
-    return 1.0 - entropy(fit, node) / (fit.counts.weight * float(np.log(k)))
+    share = entropy(fit, node) / (fit.counts.weight * float(np.log(k)))
+    return float(np.clip(1.0 - share, 0.0, 1.0))  # rounding may leave it a little outside
