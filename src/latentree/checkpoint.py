@@ -247,7 +247,9 @@ def fingerprint(value: Any) -> str:
 
 def _described(value: Any) -> Any:
     if isinstance(value, Table):
-        return ["Table", value.codes, value.weights, value.n, [_described(v) for v in value.variables]]
+        rows = value.each(_rows_of)
+        whole = rows[0] if len(rows) == 1 else [[fingerprint(own) for own in rows], None]
+        return ["Table", *whole, value.n, [_described(v) for v in value.variables]]
     if isinstance(value, Model):
         return ["Model", pack_model(value), [_described(v) for v in value.variables]]
     if isinstance(value, Tree):
@@ -261,6 +263,10 @@ def _described(value: Any) -> Any:
     if isinstance(value, list | tuple):
         return [_described(v) for v in value]
     return value
+
+
+def _rows_of(table: Table) -> list[Any]:
+    return [np.asarray(table.codes), np.asarray(table.weights)]
 
 
 def _packed_tree(tree: Tree) -> dict[str, Any]:

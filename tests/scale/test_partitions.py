@@ -72,6 +72,20 @@ def test_methods_that_only_sum_over_rows(voting, method):
     assert b.log_likelihood == pytest.approx(a.log_likelihood, abs=1e-6)
 
 
+def test_a_fit_over_parts_can_be_kept_and_resumed(voting, tmp_path):
+    _, parts = voting
+    start = lt.Model.random(lt.Tree.star(3, parts.cardinalities), parts.variables, np.random.default_rng(4))
+    whole = lt.estimate(start, parts)
+    file = tmp_path / "fit.ckpt"
+    stopped = lt.estimate(start, parts, checkpoint=file, budget=lt.Budget(seconds=0))
+    assert not stopped.converged and file.exists()
+    resumed = lt.estimate(start, parts, checkpoint=file)
+    assert resumed.trace.tolist() == whole.trace.tolist()
+    assert resumed.model.parameters.tolist() == whole.model.parameters.tolist()
+    with pytest.raises(ParameterError, match="made with other data"):
+        lt.estimate(start, voting[0].reweighted(2 * voting[0].weights), checkpoint=file)
+
+
 def test_methods_that_visit_rows_say_so(voting):
     start = lt.Model.random(lt.Tree.star(2, voting[0].cardinalities), voting[0].variables, np.random.default_rng(1))
     with pytest.raises(DataError, match="distinct rows at once"):
