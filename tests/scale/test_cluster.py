@@ -159,6 +159,7 @@ def test_a_search_goes_on_when_a_worker_is_killed(cluster, client):
     assert there.value == here.value
 
 
+@pytest.mark.filterwarnings("ignore:Running on a single-machine scheduler")  # said by older ones of Dask
 def test_without_a_cluster_partitions_are_read_one_after_another(frame, monkeypatch):
     monkeypatch.setattr("latentree.scale.cluster._connected", lambda: None)
     found = lt.Table.from_chunks(dd.from_pandas(frame, npartitions=5))
