@@ -94,3 +94,5 @@ def test_it_stays_a_root_where_one_branch_is_left():
 def test_an_unknown_root_is_refused():
     with pytest.raises(ParameterError, match="'root' parameter of learn"):
         learn(rooted(0)[1], rng=np.random.default_rng(0), root="y")
+    with pytest.raises(ParameterError, match="no 'pieces'"):
+        learn(rooted(0)[1], rng=np.random.default_rng(0), root="x1", pieces=8)
