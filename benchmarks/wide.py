@@ -41,7 +41,7 @@ CASES = (
     *("tree 1000 1000 3", "tree 1000 5000 3", "words 1000 16242 2", "tree 5000 1000 2", "tree 10000 1000 2"),
 )
 """What made the data, variables, rows, states."""
-LIMITS = {"words 1000 16242 2": 500.0, "tree 5000 1000 2": 660.0, "tree 10000 1000 2": 900.0}
+LIMITS = {"words 1000 16242 2": 270.0, "tree 5000 1000 2": 660.0, "tree 10000 1000 2": 900.0}
 """Seconds of wall-clock time, where it is limited."""
 
 
