@@ -60,12 +60,17 @@ def test_the_node_stays_as_it_is():
     assert many.regularised() == many  # a latent would keep four of nine states
 
 
-def test_the_generating_tree_is_found():
+def caused():
+    """x1 above two hidden values with four variables each."""
     rng = np.random.default_rng(0)
     cause = rng.integers(0, 3, 800)
     hidden = [np.where(rng.random(800) < 0.8, own, rng.integers(0, 2, 800)) for own in (cause % 2, (cause > 1) * 1)]
     codes = np.column_stack([cause, *(np.where(rng.random(800) < 0.15, 1 - h, h) for h in hidden for _ in range(4))])
-    table = Table.from_codes(codes)
+    return Table.from_codes(codes)
+
+
+def test_the_generating_tree_is_found():
+    table = caused()
     run = learn(table, rng=np.random.default_rng(0), trials=0, root="x1")
     tree = run.tree
     near = {frozenset(int(tree.variable[u]) for u in tree.neighbours(int(z))) for z in tree.latent}
@@ -74,6 +79,20 @@ def test_the_generating_tree_is_found():
     assert run.value > learn(table, rng=np.random.default_rng(0), trials=0).value
 
 
+def test_it_stays_a_root_where_one_branch_is_left():
+    model, _ = rooted(3)
+    names = [v.name for v in model.variables]
+    edges = [("x1", "a"), *(("a", name) for name in names[1:])]
+    tree = Tree.from_edges(edges, {v.name: v.cardinality for v in model.variables} | {"a": 2}, names, root="x1")
+    network = Network.from_model(Model.random(tree, model.variables, np.random.default_rng(0)))
+    assert network.graph.shown and network.graph.regularised() == network.graph
+    assert network.to_model(model.variables).tree.names[0] == "x1"
+    run = learn(caused(), rng=np.random.default_rng(0), starts=1, trials=8, shakes=1, root="x1")
+    assert run.reason.complete and run.tree.names[0] == "x1"
+
+
 def test_an_unknown_root_is_refused():
     with pytest.raises(ParameterError, match="'root' parameter of learn"):
         learn(rooted(0)[1], rng=np.random.default_rng(0), root="y")
+    with pytest.raises(ParameterError, match="no 'pieces'"):
+        learn(rooted(0)[1], rng=np.random.default_rng(0), root="x1", pieces=8)

@@ -61,7 +61,8 @@ class Graph:
         """The tree without its root, and the number that each of its nodes gets."""
         n = tree.n_variables
         fresh = iter(range(n, n + tree.n_nodes))
-        inner = {v: int(i) for v, i in enumerate(tree.variable) if i >= 0 and len(tree.neighbours(v)) > 1}
+        # a manifest root is meant as one, even if only one branch hangs on it
+        inner = {v: int(i) for v, i in enumerate(tree.variable) if i >= 0 and (v == 0 or len(tree.neighbours(v)) > 1)}
         own = (int(i) if i >= 0 and v not in inner else next(fresh) for v, i in enumerate(tree.variable))
         number = list(numbers or own)
         near = {number[v]: tuple(sorted(number[u] for u in tree.neighbours(v))) for v in range(tree.n_nodes)}

@@ -22,7 +22,7 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import bad_parameter
+from ..errors import ParameterError, bad_parameter
 from ..estimation import Fit, em
 from ..model import Model, normalised
 from ..runner import StopReason
@@ -96,6 +96,8 @@ class _Point:
 
 def begin(search: Search) -> State:
     """The latent class model with two states, a tree of pieces, or the model the user gave."""
+    if search.options["root"] is not None and (search.start is not None or search.options["pieces"]):
+        raise ParameterError("The option 'root' of learn needs the start that belongs to it: no 'start', no 'pieces'.")
     if search.start is None and _piece(search):
         return construct.begin(search, _piece(search))
     if search.start is None:
