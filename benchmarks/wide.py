@@ -174,7 +174,7 @@ def growth(results: list[dict]) -> str:
     return f"With 300 variables, seconds for the pieces grow with rows^{built:.2f}, memory with rows^{most:.2f}.\n"
 
 
-def page(results: list[dict]) -> str:
+def page(results: list[dict], note: str = "") -> str:
     """Tables of all results."""
     scores = [
         f"| {r['case']} | {r['star']:,.0f} | {r['counted']['score']:,.0f} | {r['built']['score']:,.0f} | "
@@ -196,7 +196,7 @@ def page(results: list[dict]) -> str:
         f"{told.megabytes:,.0f} | {r['moved']['memory']:,.0f} |"
         for r, told in zip(results, map(forecast, results), strict=True)
     ]
-    return f"""{HEAD}
+    return f"""{HEAD}{note and f"{chr(10)}{note}{chr(10)}"}
 ## Scores
 
 *Star*: a latent class model with two classes. *Counted*: the first tree, one latent for each piece, from counts alone. *Built*: all
@@ -231,6 +231,7 @@ def main() -> None:
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--out", type=Path)
     parser.add_argument("--results", type=Path, default=Path("wide.json"))
+    parser.add_argument("--note", default="", help="a remark for the head of the page")
     parser.add_argument("--case", help=argparse.SUPPRESS)
     given = parser.parse_args()
     if given.case:
@@ -244,7 +245,7 @@ def main() -> None:
             done = json.loads(given.results.read_text()) if given.results.exists() else {}
             done[case] = json.loads(told.stdout)
             given.results.write_text(json.dumps(done, indent=1))
-    text = page([done[case] for case in CASES if case in done])
+    text = page([done[case] for case in CASES if case in done], given.note)
     if given.out:
         given.out.write_text(text)
     else:
