@@ -192,8 +192,8 @@ def table_of_passes(rows: int, folder: Path) -> list[str]:
     ]
     for memory, compiled, where, plans in (
         ("20GB", "0", "in one table", "kept"),
-        ("400MB", "1e12", "in {} tables on the disk", "kept"),
-        ("400MB", "0", "in {} tables on the disk", "compiled for each pass"),
+        ("200MB", "1e12", "in {} tables on the disk", "kept"),
+        ("200MB", "0", "in {} tables on the disk", "compiled for each pass"),
     ):
         r = alone("passes", folder, memory, compiled)
         lines.append(

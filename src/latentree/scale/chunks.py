@@ -34,12 +34,15 @@ from ..variables import Variable
 from .levels import Levels
 from .merge import Merger
 from .partitions import Partitions
-from .pieces import Pieces
+from .pieces import CELLS, Pieces
 
 __all__ = ["bytes_of", "from_chunks", "read_pieces", "variables_of"]
 
 FloatArray = NDArray[np.float64]
 Bins = int | Mapping[str, int | Sequence[float]] | None
+
+BYTES_A_CELL = 40
+"""What a cell of a piece takes while it is read and coded, all copies together."""
 
 UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12}
 
@@ -333,7 +336,7 @@ def _counted(
             source, columns=chosen, drop=names_of(drop), weights=weights, memory=memory, reading=reading
         )
     wanted = None if columns is None else [*names_of(columns), *([weights] if weights else [])]
-    return Pieces(source, wanted, reading), weights
+    return Pieces(source, wanted, reading, min(CELLS, memory / BYTES_A_CELL)), weights
 
 
 @dataclass

@@ -18,7 +18,7 @@ from ..formats.columns import Column, Frame
 __all__ = ["Pieces", "files_of", "kind_of"]
 
 CELLS = 20_000_000
-"""Cells of a piece that is cut from a file."""
+"""Cells of a piece that is cut from a file, at most."""
 LEAST, LARGEST = 10_000, 1_000_000
 """Rows of such a piece at least and at most."""
 
@@ -34,6 +34,8 @@ class Pieces:
         anything :meth:`latentree.Table.from_frame` takes); or a function that returns such an iterable.
     columns : sequence of str, optional
         Read only these, if the format allows.
+    cells : float
+        About how many cells a piece of a file may have.
     reading : dict
         ``format``, ``encoding``, ``delimiter``, ``header`` as in :func:`latentree.formats.read_table`.
 
@@ -47,6 +49,7 @@ class Pieces:
     source: Any
     columns: Sequence[str] | None = None
     reading: Mapping[str, Any] = field(default_factory=dict)
+    cells: float = CELLS
 
     @property
     def again(self) -> bool:
@@ -72,9 +75,9 @@ class Pieces:
     def _of_file(self, file: Path) -> Iterator[Any]:
         kind = self.reading.get("format") or kind_of(file)
         if kind == "parquet":
-            return _parquet(file, self.columns)
+            return _parquet(file, self.columns, self.cells)
         if kind in ("csv", "tsv", "txt"):
-            return _text(file, kind, self.reading)
+            return _text(file, kind, self.reading, self.cells)
         return iter([read_frame(file, **self.reading)])
 
 
@@ -116,11 +119,11 @@ def _endings() -> str:
     return ", ".join(SUFFIXES)
 
 
-def _rows(n_columns: int) -> int:
-    return int(np.clip(CELLS // max(n_columns, 1), LEAST, LARGEST))
+def _rows(n_columns: int, cells: float) -> int:
+    return int(np.clip(cells // max(n_columns, 1), LEAST, LARGEST))
 
 
-def _parquet(file: Path, columns: Sequence[str] | None) -> Iterator[Any]:
+def _parquet(file: Path, columns: Sequence[str] | None, cells: float) -> Iterator[Any]:
     """Read batches of a Parquet file; folders called ``key=value`` above it are columns too."""
     try:
         import pyarrow as pa
@@ -132,7 +135,7 @@ def _parquet(file: Path, columns: Sequence[str] | None) -> Iterator[Any]:
         own = parquet.schema_arrow.names
         wanted = own if columns is None else [c for c in columns if c in own]
         beside = {k: v for k, v in keys.items() if k not in own and (columns is None or k in columns)}
-        for batch in parquet.iter_batches(batch_size=_rows(len(wanted)), columns=wanted):
+        for batch in parquet.iter_batches(batch_size=_rows(len(wanted), cells), columns=wanted):
             table = pa.Table.from_batches([batch])
             found: dict[str, Any] = dict(zip(table.column_names, table.columns, strict=True))
             for key, value in beside.items():
@@ -140,14 +143,14 @@ def _parquet(file: Path, columns: Sequence[str] | None) -> Iterator[Any]:
             yield Frame(found)
 
 
-def _text(file: Path, kind: str, reading: Mapping[str, Any]) -> Iterator[Any]:
+def _text(file: Path, kind: str, reading: Mapping[str, Any], cells: float) -> Iterator[Any]:
     from ..formats.csv import csv_pieces
 
     options = {name: value for name, value in reading.items() if name != "format" and value is not None}
     if kind == "tsv":
         options.setdefault("delimiter", "\t")
     first = next(csv_pieces(file, 1, **options), None)
-    return csv_pieces(file, _rows(len(first.columns) if first else 1), **options)
+    return csv_pieces(file, _rows(len(first.columns) if first else 1, cells), **options)
 
 
 def _as_table(piece: Any) -> Any:
