@@ -15,6 +15,7 @@ ROOT = Path(latentree.__file__).parent
 # A module imports only modules that stand before it here (or in its own package).
 ORDER = [
     "errors",
+    "lazy",
     "variables",
     "table",
     "tree",

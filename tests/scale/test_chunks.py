@@ -162,6 +162,10 @@ def files(tmp_path):
 @pytest.mark.parametrize("kind", ["parquet", "csv", "packed", "hive"])
 def test_folders_of_files(files, kind, counter):
     folder, frame = files
+    if counter == "duckdb" and kind in ("csv", "packed"):
+        with pytest.raises(DataError, match="DuckDB counts Parquet files"):
+            from_chunks(folder / kind, counter=counter)
+        return
     whole = lt.Table.from_frame(frame, weights="w")
     found = from_chunks(folder / kind, weights="w", counter=counter)
     assert sorted(v.name for v in found.variables) == sorted(v.name for v in whole.variables)
@@ -201,6 +205,68 @@ def test_quotes_and_line_breaks_in_streamed_text(tmp_path):
     whole = lt.Table.read(tmp_path / "odd.csv")
     same(from_chunks(tmp_path / "odd.csv"), whole)
     assert values_of(whole)["a"] == ["x, 1", "y", "x, 1"]
+
+
+def test_the_delimiter_is_found_though_the_sample_ends_within_a_line(tmp_path):
+    (tmp_path / "long.csv").write_text("xxxx;y\n" + "yes;u\nno ;v\n" * 2000)
+    same(from_chunks(tmp_path / "long.csv"), lt.Table.read(tmp_path / "long.csv"))
+
+
+def test_files_with_magic_in_their_names(tmp_path):
+    for name, value in (("p[1]", "x"), ("p1", "y")):
+        pd.DataFrame({"a": [value, "z"], "b": ["u", "v"]}).to_parquet(tmp_path / f"{name}.parquet")
+    for counter in ("merge", "duckdb"):
+        assert from_chunks(tmp_path / "p[1].parquet", counter=counter).variables[0].states == ("x", "z")
+
+
+def test_duckdb_does_not_mix_types(tmp_path):
+    pd.DataFrame({"a": [1, 2], "b": ["u", "v"]}).to_parquet(tmp_path / "1.parquet")
+    pd.DataFrame({"a": [1.0, 3.0], "b": ["u", "v"]}).to_parquet(tmp_path / "2.parquet")
+    assert from_chunks(tmp_path).variables[0].states == (1, 2, 3)
+    with pytest.raises(DataError, match="other columns or types"):
+        from_chunks(tmp_path, counter="duckdb")
+    with pytest.raises(DataError, match="for data frames"):
+        from_chunks([pd.DataFrame({"a": [1]})], counter="duckdb")
+
+
+@pytest.mark.parametrize("counter", ["merge", "duckdb"])
+def test_folders_between_count_and_those_above_do_not(tmp_path, counter):
+    for key in ("a%20b", "__HIVE_DEFAULT_PARTITION__"):
+        folder = tmp_path / "exp=5" / "data" / f"k={key}"
+        folder.mkdir(parents=True)
+        pd.DataFrame({"a": ["x", "y"], "b": ["u", "v"]}).to_parquet(folder / "1.parquet")
+    with pytest.warns(lt.LatentreeWarning, match="'k' has one value only"):
+        found = from_chunks(tmp_path / "exp=5" / "data", counter=counter)
+    assert found.names == ("a", "b", "k") and found.variables[2].states == ("a b",)
+    assert (found.codes[:, 2] == -1).any()
+
+
+@pytest.mark.parametrize("counter", ["merge", "duckdb"])
+def test_columns_left_out(files, counter):
+    folder, frame = files
+    whole = lt.Table.from_frame(frame, weights="w", drop=["q1", "wave"])
+    same(from_chunks(folder / "parquet", weights="w", drop=["q1", "wave"], counter=counter), whole)
+    variables = whole.variables
+    some = from_chunks(folder / "parquet", variables=variables, drop="q2", counter=counter)
+    assert some.names == tuple(v.name for v in variables if v.name != "q2")
+
+
+def test_a_piece_without_values_says_nothing_of_their_kind():
+    pieces = [{"x": [None, None], "y": ["a", "b"]}, {"x": [1, 2], "y": ["a", "b"]}, {"x": [3.0, 1.0], "y": ["a", "b"]}]
+    assert from_chunks([pd.DataFrame(p) for p in pieces]).variables[0].states == (1, 2, 3)
+
+
+def test_columns_of_different_lengths_are_refused():
+    with pytest.raises(DataError, match="All columns need the same number"):
+        from_chunks([{"x": [1, 2], "y": [1]}])
+
+
+def test_weights_with_decimal_commas(tmp_path):
+    (tmp_path / "w.csv").write_text("a;w\nx;1,5\ny;2\nx;0,5\n")
+    same(
+        from_chunks(tmp_path / "w.csv", weights="w", decimal=","),
+        lt.Table.read(tmp_path / "w.csv", weights="w", decimal=","),
+    )
 
 
 @pytest.mark.parametrize("text", ["a,b\n1,2\n3\n", 'a,b\n1,"2\n'])

@@ -133,6 +133,19 @@ def test_rows_are_written_as_they_are_read(frame_and_model, tmp_path, suffix):
     assert not list(tmp_path.glob(".latentree-*"))
 
 
+def test_pieces_may_have_their_columns_in_any_order(frame_and_model, tmp_path):
+    frame, model = frame_and_model
+    frame = frame.assign(id=np.arange(len(frame)), note=[None if i % 2 else 0.123456789 for i in range(len(frame))])
+    turned = frame[frame.columns[::-1]]
+    assert assign(model, [frame[:5], frame[:0], turned[5:9]], tmp_path / "rows.csv") == 9
+    read = pd.read_csv(tmp_path / "rows.csv")
+    assert read["id"].tolist() == list(range(9)) and read["note"][0] == 0.123456789 and read["note"].isna()[1]
+    with pytest.raises(DataError, match="no column 'id', which the first piece has"):
+        assign(model, [frame[:5], frame[5:].drop(columns="id")], tmp_path / "rows.csv")
+    with pytest.raises(ParameterError, match="lies in the folder that is read"):
+        assign(model, tmp_path, tmp_path / "more.csv")
+
+
 def test_rows_that_fail_leave_no_file(frame_and_model, tmp_path):
     frame, model = frame_and_model
     for source, error in (([frame, frame.assign(x1=7)], "is no known state"), ([], "no piece")):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -11,6 +10,7 @@ from numpy.typing import NDArray
 
 from ..engine import _core
 from ..errors import DataError, bad_parameter
+from ..lazy import cached_property
 from ..table import Table
 from .prior import ClassPrior
 

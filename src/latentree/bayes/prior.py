@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from math import isfinite, lgamma, log
 from typing import Any
 
@@ -12,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import bad_parameter
+from ..lazy import cached_property
 
 __all__ = ["ClassPrior", "prior_on_classes"]
 

@@ -67,7 +67,7 @@ def _in_pieces(model: str, data: str, out: str | None, as_json: bool, started: f
     """Read a folder piece by piece, and write every row."""
     from ..errors import ParameterError
     from ..scale import assign
-    from .data import load_model, missing_texts
+    from .data import load_model, missing_for
     from .files import check_outputs
 
     if out is None:
@@ -76,8 +76,9 @@ def _in_pieces(model: str, data: str, out: str | None, as_json: bool, started: f
     told = ("format", "encoding", "delimiter", "unseen", "decimal")
     options: dict[str, Any] = {name: reading[name] for name in told if reading.get(name) is not None}
     options |= {"header": False} if reading.get("no_header") else {}
-    missing = missing_texts(reading.get("missing", ()), bool(reading.get("no_default_missing")))
-    rows = assign(load_model(model), data, out, missing=missing, **options)
+    loaded = load_model(model)
+    missing = missing_for(loaded, reading.get("missing", ()), bool(reading.get("no_default_missing")))
+    rows = assign(loaded, data, out, missing=missing, **options)
     note(f"{rows:,} rows written to '{out}'.")
     if as_json:
         emit({"command": "assign", "data": data, "n_rows": rows, "seconds": time.perf_counter() - started})

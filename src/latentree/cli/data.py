@@ -61,7 +61,8 @@ def open_source(
     if in_pieces(data):
         header = False if no_header else None
         reading = {"format": format, "delimiter": delimiter, "encoding": encoding, "header": header}
-        return _in_pieces(data, reading, *(rest.get(name) for name in ("columns", "drop", "weights")))
+        chosen = {name: rest.get(name) for name in ("columns", "drop", "weights")}
+        return _in_pieces(data, {**reading, "decimal": rest.get("decimal")}, **chosen)
     if not os.path.exists(data) and data != "-":
         return _data_set(data)
     path, name = (STANDARD_INPUT, "standard input") if data == "-" else (data, Path(data).name)
@@ -161,17 +162,22 @@ def table_for(
     """Make a table whose states are those of a model; what was missing for 'fit' is missing again."""
     from ..formats.frame import table_from
 
-    told = model.provenance.get("options")
-    options: Mapping[str, Any] = told if isinstance(told, Mapping) else {}
-    codes = [*missing, *(text for text in options.get("missing", ()) if isinstance(text, str))]
     return table_from(
         source.frame,
         variables=model.variables,
         weights=weights or source.weights,
         unseen=unseen,
-        missing=missing_texts(codes, no_default_missing or options.get("no_default_missing") is True),
+        missing=missing_for(model, missing, no_default_missing),
         decimal=decimal,
     )
+
+
+def missing_for(model: Model, given: Sequence[str], no_default: bool) -> set[str]:
+    """Return the cells that count as missing, those that did for the model among them."""
+    told = model.provenance.get("options")
+    options: Mapping[str, Any] = told if isinstance(told, Mapping) else {}
+    codes = [*given, *(text for text in options.get("missing", ()) if isinstance(text, str))]
+    return missing_texts(codes, no_default or options.get("no_default_missing") is True)
 
 
 def missing_texts(given: Sequence[str], no_default: bool) -> set[str]:

@@ -8,12 +8,12 @@ rank is again a sum over latent nodes of ranks of latent class models, each the 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import ModelError
+from ..lazy import cached_property
 from ..model import FloatArray, Model
 from .effective import LARGEST
 

@@ -82,8 +82,8 @@ class Plans(Passes):
         core = Plan.of(self._model, table, share=fits).core  # the core alone: it does not keep the columns twice
         if fits:
             with self._lock:
-                self._room += wanted - core.n_bytes
-                self._kept[i] = core
+                self._room += wanted - (core.n_bytes if i not in self._kept else 0)  # another may have been faster
+                core = self._kept.setdefault(i, core)
         return core
 
 

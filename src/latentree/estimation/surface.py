@@ -9,12 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..engine.plan import Passes
+from ..lazy import cached_property
 from ..model import FloatArray, row_starts
 from .fit import Basis, Held, Prior, held_mask, pseudo_counts
 

@@ -86,12 +86,16 @@ def csv_pieces(
     _check_delimiter(delimiter)
     name = os.fspath(path)
     with open_text_file(path, encoding) as file:
-        sample = file.read(SAMPLE_LENGTH)
+        sample = file.read(SAMPLE_LENGTH + 1)  # one more, so that the last line is known to be cut off
         if not sample.strip():
             raise DataError(f"'{name}' is empty.")
         between = delimiter or _sniffed(sample)
     with open_text_file(path, encoding) as file:
-        half = any(_has_blank_quotes(line, between) for line in file)
+        half = False
+        for number, line in enumerate(file, 1):
+            half = half or _has_blank_quotes(line, between)
+            if "\0" in line:
+                raise FileFormatError(f"'{name}', line {number}: a zero character. This is no text file.")
     with open_text_file(path, encoding) as file:
         try:
             names, rows = _headed(_rows(file, between, half), name, header)

@@ -124,7 +124,7 @@ def table_from(
     >>> table_from({"smokes": ["yes"], "age": [80.0]}, variables=table.variables).codes.tolist()
     [[1, 1]]
     """
-    _check_options(variables, bins, unseen, merge_rare)
+    check_options(variables, bins, unseen, merge_rare)
     if decimal not in (".", ","):
         raise bad_parameter("decimal", "table_from", "'.' or ','", decimal)
     raw = raw_columns(data)
@@ -160,7 +160,7 @@ def table_from(
         return learn(name, column, w, missing=gone, bins=general, cut=cut, merge_rare=merge_rare, note=note)
 
     table = code_columns(raw, chosen, w, code, n=n)
-    _warn_of_constants(table.variables)
+    warn_of_constants(table.variables)
     _warn_of_many_states(table, declared)
     return table
 
@@ -209,7 +209,8 @@ def values_of(table: Table) -> dict[str, list[State | None]]:
 # ---- options -----------------------------------------------------------------------------------------------------
 
 
-def _check_options(variables: Any, bins: Any, unseen: str, merge_rare: float | None) -> None:
+def check_options(variables: Any, bins: Any, unseen: str, merge_rare: float | None) -> None:
+    """Refuse options that mean nothing, or that do not go together."""
     owner = "table_from"
     if unseen not in ("error", "missing"):
         raise bad_parameter("unseen", owner, "'error' or 'missing'", unseen)
@@ -364,6 +365,14 @@ def _listed(names: Sequence[str], between: str = ", ", most: int = 12) -> str:
 
 
 def _same_length(raw: Mapping[str, Any], chosen: Sequence[str]) -> int:
+    n_rows = common_length(raw, chosen)
+    if n_rows == 0:
+        raise DataError("The data have no rows.")
+    return n_rows
+
+
+def common_length(raw: Mapping[str, Any], chosen: Sequence[str]) -> int:
+    """Number of rows, which all columns must have."""
     first = chosen[0]
     for name in chosen:
         check_cells(raw[name], name)
@@ -372,8 +381,6 @@ def _same_length(raw: Mapping[str, Any], chosen: Sequence[str]) -> int:
                 f"Column '{name}' has {len(raw[name])} values but '{first}' has {len(raw[first])}. "
                 "All columns need the same number."
             )
-    if len(raw[first]) == 0:
-        raise DataError("The data have no rows.")
     return len(raw[first])
 
 
@@ -431,7 +438,8 @@ def refuse_missing_weights(weights: NDArray[Any]) -> None:
 # ---- warnings ----------------------------------------------------------------------------------------------------
 
 
-def _warn_of_constants(variables: Sequence[Variable]) -> None:
+def warn_of_constants(variables: Sequence[Variable]) -> None:
+    """Warn of columns of one value."""
     single = [v.name for v in variables if v.cardinality == 1]
     if single:
         some = f"Column {_listed(single)} has" if len(single) == 1 else f"Columns {_listed(single)} have"

@@ -78,7 +78,8 @@ def open_text_file(path: PathLike, encoding: str | None = None) -> Iterator[Text
     with gzip.open(path, "rb") if packed else open(path, "rb") as file:
         start = file.read(4)
         file.seek(0)
-        own = encoding or next((e for mark, e in MARKS if start.startswith(mark)), "utf-8")
+        marked = next((e for mark, e in MARKS if start.startswith(mark)), "utf-8")
+        own = marked if encoding is None or (encoding.lower() == "utf-8" and marked == "utf-8-sig") else encoding
         try:
             with io.TextIOWrapper(file, encoding=own, newline="") as text:
                 yield text

@@ -20,20 +20,25 @@ from ..formats.coding import Coding, Missing, learn
 from ..formats.columns import Frame, column_from
 from ..formats.frame import (
     MISSING_TEXTS,
+    check_options,
     chosen_columns,
+    common_length,
     cuts_of,
     names_of,
+    no_column,
     raw_columns,
     read_commas,
     read_weights,
     table_from,
+    warn_of_constants,
 )
 from ..runner import OnProgress, Progress
 from ..table import Table
 from ..variables import Variable
+from .database import COUNT
 from .levels import Levels
 from .merge import Merger
-from .partitions import Partitions
+from .partitions import Partitions, new_folder
 from .pieces import CELLS, Pieces
 
 __all__ = ["bytes_of", "from_chunks", "read_pieces", "variables_of"]
@@ -84,7 +89,8 @@ def from_chunks(
         Where to keep distinct rows that do not fit, to be opened again with :meth:`Partitions.open`. Default: a
         temporary folder.
     counter : {"merge", "duckdb"}
-        Who finds the distinct rows of files: we do, piece by piece, or DuckDB with GROUP BY.
+        Who finds the distinct rows of files: we do, piece by piece, or DuckDB with GROUP BY, for Parquet files of the
+        same columns and types.
     on_progress : callable, optional
         Takes :class:`~latentree.runner.Progress` events.
     **reading
@@ -109,8 +115,17 @@ def from_chunks(
             source, variables=variables, columns=columns, drop=drop, weights=weights, bins=bins, unseen=unseen,
             missing=missing, decimal=decimal, merge_rare=merge_rare, n=n, memory=memory,
         )  # fmt: skip
+    check_options(variables, bins, unseen, merge_rare)
+    if folder is not None:
+        new_folder(folder)
+    if variables is not None:
+        left_out = set(names_of(drop))
+        chosen = {v.name for v in variables} if columns is None else set(names_of(columns))
+        variables = [v for v in variables if v.name in chosen - left_out]
     allowed = bytes_of(memory)
     pieces, weights = _counted(source, columns, drop, weights, counter, allowed, reading)
+    if counter == "duckdb" or weights == COUNT:
+        columns = drop = None  # the database has chosen
     options: dict[str, Any] = {"missing": missing, "decimal": decimal, "weights": weights}
     if variables is None and bins is not None:
         if not pieces.again:
@@ -125,7 +140,7 @@ def from_chunks(
             _merge_coded(pieces, merger, variables, unseen, options, on_progress)
             raw = None
         else:
-            raw = _merge_raw(pieces, merger, columns, drop, weights, on_progress)
+            raw = _merge_raw(pieces, merger, Raw(columns, drop, weights, decimal), on_progress)
         if merger.n_runs == 0:
             return _in_memory(merger, raw, variables, missing, decimal, merge_rare, n)
         codings: list[Coding] = []
@@ -143,6 +158,7 @@ def read_pieces(
     columns: str | Sequence[str] | None = None,
     drop: str | Sequence[str] | None = None,
     weights: str | None = None,
+    decimal: str = ".",
     on_progress: OnProgress | None = None,
     **reading: Any,
 ) -> Frame:
@@ -155,7 +171,7 @@ def read_pieces(
     ({'x': ['a', 'b']}, [1.0, 3.0])
     """
     merger = Merger(math.inf, Path())
-    raw = _merge_raw(Pieces(source, None, reading), merger, columns, drop, weights, on_progress)
+    raw = _merge_raw(Pieces(source, None, reading), merger, Raw(columns, drop, weights, decimal), on_progress)
     found = merger.merged()
     if found is None:
         raise DataError("All rows have weight zero.")
@@ -174,7 +190,7 @@ def variables_of(
     decimal: str = ".",
 ) -> list[Variable]:
     """Find the states of every column from its distinct values alone, in one reading that keeps no rows."""
-    raw = Raw(columns, drop, weights, most=None)
+    raw = Raw(columns, drop, weights, decimal, most=None)
     for piece in pieces:
         raw.codes(piece)
     return [c.variable for c in raw.learned(missing=missing, decimal=decimal, bins=bins, merge_rare=merge_rare)]
@@ -186,8 +202,10 @@ def variables_of(
 class Raw:
     """Numbers the raw values of chosen columns, whatever they will mean."""
 
-    def __init__(self, columns: Any, drop: Any, weights: str | None, *, most: int | None = 32767) -> None:
-        self._columns, self._drop, self._weights, self._most = columns, drop, weights, most
+    def __init__(
+        self, columns: Any, drop: Any, weights: str | None, decimal: str = ".", *, most: int | None = 32767
+    ) -> None:
+        self._columns, self._drop, self._weights, self._decimal, self._most = columns, drop, weights, decimal, most
         self.levels: list[Levels] = []
 
     def codes(self, piece: Any) -> tuple[list[NDArray[np.int32]], FloatArray]:
@@ -196,11 +214,12 @@ class Raw:
         if not self.levels:
             names = chosen_columns(columns, self._columns, self._drop, self._weights, None)
             self.levels = [Levels(name, most=self._most) for name in names]
-        for own in self.levels:
-            if own.name not in columns:
-                raise DataError(f"Column '{own.name}' is in the first piece but not in this one.")
-        rows = len(columns[self.levels[0].name])
-        w = read_weights(columns, self._weights, rows)
+        names = [own.name for own in self.levels]
+        for name in [*names, *([self._weights] if self._weights else [])]:
+            if name not in columns:
+                raise DataError(f"Column '{name}' is in the first piece but not in this one.")
+        rows = common_length(columns, names)
+        w = read_weights(columns, self._weights, rows, decimal=self._decimal)
         given = piece.weights if w is None and isinstance(piece, Frame) else w
         weights = np.ones(rows) if given is None else given
         measured = isinstance(piece, np.ndarray) and piece.dtype.kind == "f"
@@ -223,6 +242,7 @@ class Raw:
             out.append(
                 learn(own.name, column, own.counts, missing=gone, bins=general, cut=cut, merge_rare=merge_rare)
             )
+        warn_of_constants([coding.variable for coding in out])
         return out
 
     @classmethod
@@ -232,7 +252,8 @@ class Raw:
         if not some:
             raise DataError("The data have no rows.")
         out = cls(None, None, None)
-        out.levels = [Levels.joined(own) for own in zip(*(part.levels for part in some), strict=True)]
+        for first in some[0].levels:
+            out.levels.append(Levels.joined([own for part in some for own in part.levels if own.name == first.name]))
         return out
 
     def frame(self, codes: NDArray[np.int16], weights: FloatArray) -> Frame:
@@ -240,10 +261,8 @@ class Raw:
         return Frame({own.name: own.column(codes[:, i]) for i, own in enumerate(self.levels)}, weights)
 
 
-def _merge_raw(
-    pieces: Pieces, merger: Merger, columns: Any, drop: Any, weights: str | None, on_progress: OnProgress | None
-) -> Raw:
-    raw, told = Raw(columns, drop, weights), _Told(on_progress)
+def _merge_raw(pieces: Pieces, merger: Merger, raw: Raw, on_progress: OnProgress | None) -> Raw:
+    told = _Told(on_progress)
     for piece in pieces:
         with told.located():
             codes, w = raw.codes(piece)
@@ -284,6 +303,8 @@ def table_of_piece(
     columns, rows = raw_columns(piece), _length(piece)
     if rows == 0:
         return None
+    if options["weights"] is not None and options["weights"] not in columns:
+        raise no_column(options["weights"], list(columns), "weights=")
     w = read_weights(columns, options["weights"], rows, decimal=options["decimal"])
     if w is not None and not w.any():
         return None
@@ -332,9 +353,7 @@ def _counted(
         from .database import counted
 
         chosen = names_of(columns) or None
-        return counted(
-            source, columns=chosen, drop=names_of(drop), weights=weights, memory=memory, reading=reading
-        )
+        return counted(source, columns=chosen, drop=names_of(drop), weights=weights, memory=memory)
     wanted = None if columns is None else [*names_of(columns), *([weights] if weights else [])]
     return Pieces(source, wanted, reading, min(CELLS, memory / BYTES_A_CELL)), weights
 
@@ -383,6 +402,6 @@ def bytes_of(memory: str | float) -> float:
         found = re.fullmatch(r"\s*([0-9]*\.?[0-9]+)\s*([kmgt]?)i?b?\s*", memory.lower())
         if found:
             return float(found[1]) * UNITS[found[2]]
-    elif memory > 0:
+    elif isinstance(memory, int | float) and memory > 0:
         return float(memory)
     raise bad_parameter("memory", "from_chunks", "bytes, or text such as '2GB'", memory)

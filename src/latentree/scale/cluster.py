@@ -80,7 +80,8 @@ def from_dask(
         )  # fmt: skip
     pieces = client.compute(parts)
     if variables is None:
-        found = client.map(_read, pieces, columns=columns, drop=drop, weights=weights, pure=False)
+        chosen = {"columns": columns, "drop": drop, "weights": weights, "decimal": decimal}
+        found = client.map(_read, pieces, **chosen, pure=False)
         codings = Raw.joined(client.gather(found)).learned(
             missing=missing, decimal=decimal, bins=bins, merge_rare=merge_rare
         )
@@ -89,6 +90,8 @@ def from_dask(
     sizes = client.gather(client.map(_size, coded, pure=False))
     if sum(sizes) <= bytes_of(memory) / 4:
         rows = [run for run in client.gather(coded) if len(run[1])]
+        if not rows:
+            raise DataError("All rows have weight zero.")
         codes, merged = distinct(np.vstack([c for c, _ in rows]), np.concatenate([w for _, w in rows]))
         return Table.from_codes(codes, variables, merged, n)
     threads = sum(client.nthreads().values())
@@ -225,8 +228,8 @@ class _Copies(Passes):
 # ---- tasks -------------------------------------------------------------------------------------------------------
 
 
-def _read(piece: Any, columns: Any, drop: Any, weights: str | None) -> Raw:
-    raw = Raw(columns, drop, weights, most=None)
+def _read(piece: Any, columns: Any, drop: Any, weights: str | None, decimal: str) -> Raw:
+    raw = Raw(columns, drop, weights, decimal, most=None)
     if len(piece):
         raw.codes(piece)
     return raw

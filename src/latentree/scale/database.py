@@ -3,23 +3,25 @@
 from __future__ import annotations
 
 import contextlib
+import glob
 import os
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 from ..errors import DataError, missing_extra
 from ..formats.columns import Frame, column_from
-from .pieces import LARGEST, Pieces, files_of, kind_of
+from .pieces import LARGEST, Pieces, base_of, files_of, keys_of, kind_of
 
-__all__ = ["counted"]
+__all__ = ["COUNT", "counted"]
 
 LEAST = 64
 """Megabytes that DuckDB needs in any case."""
 
 COUNT = "number of rows"
-"""What the column of counts is called, unless the data have one of that name."""
+"""What the column of counts is called."""
 
 
 def counted(
@@ -29,40 +31,48 @@ def counted(
     drop: Sequence[str] | None = None,
     weights: str | None = None,
     memory: float,
-    reading: Mapping[str, Any] | None = None,
 ) -> tuple[Pieces, str]:
     """Group the rows of files or of a DuckDB relation, all columns being keys.
 
     Returns the distinct rows in pieces, and the name of the column that says what each counts for: the number of rows,
-    or the sum of their weights. Cells of CSV files are read as text, as everywhere; what they mean is found out later.
+    or the sum of their weights.
     """
     duckdb = _duckdb()
-    opened = contextlib.ExitStack()  # closed when all pieces are read, or never were
-    text = False
-    if type(source).__name__ != "DuckDBPyRelation":
-        connection = opened.enter_context(duckdb.connect())
-        folder = opened.enter_context(tempfile.TemporaryDirectory(prefix="latentree-", ignore_cleanup_errors=True))
-        connection.execute(f"SET memory_limit = '{max(int(memory / 1e6), LEAST)}MB'")
-        connection.execute(f"SET temp_directory = '{folder.replace(chr(39), chr(39) * 2)}'")
-        connection.execute("SET preserve_insertion_order = false")
-        source, text = _relation(connection, source, reading or {})
-    names = [str(name) for name in source.columns]
-    unknown = [name for name in (*(columns or ()), *(drop or ()), *([weights] if weights else ())) if name not in names]
-    if unknown:
-        raise DataError(f"There is no column '{unknown[0]}'. There are {', '.join(map(repr, names[:12]))}.")
-    keys = [n for n in (columns or names) if n not in (drop or ()) and n != weights]
-    count = COUNT + "'" * sum(name.startswith(COUNT) for name in names)
-    total = _total(_quoted(weights)) if weights else "COUNT(*)"
-    chosen = ", ".join(map(_quoted, keys))
-    query = source.aggregate(f"{chosen}, {total} AS {_quoted(count)}", chosen)
+    opened = contextlib.ExitStack()  # closed when all pieces are read
+    try:
+        above: set[str] = set()
+        if type(source).__name__ != "DuckDBPyRelation":
+            connection = opened.enter_context(duckdb.connect())
+            folder = opened.enter_context(tempfile.TemporaryDirectory(prefix="latentree-", ignore_cleanup_errors=True))
+            connection.execute(f"SET memory_limit = '{max(int(memory / 1e6), LEAST)}MB'")
+            connection.execute(f"SET temp_directory = '{folder.replace(chr(39), chr(39) * 2)}'")
+            connection.execute("SET preserve_insertion_order = false")
+            source, keys, above = _relation(connection, source)
+        else:
+            keys = set()
+        names = [name for name in map(str, source.columns) if name not in above]
+        for name in (*(columns or ()), *(drop or ()), *([weights] if weights else ())):
+            if name not in names:
+                raise DataError(f"There is no column '{name}'. There are {', '.join(map(repr, names[:12]))}.")
+        chosen = [n for n in (columns or names) if n not in (drop or ()) and n != weights]
+        if not chosen:
+            raise DataError("No column is left after columns=, drop= and weights=.")
+        if COUNT.lower() in map(str.lower, names):
+            raise DataError(f"A column is called '{COUNT}', as the count is. Rename it, or use counter='merge'.")
+        total = _total(_quoted(weights)) if weights else "COUNT(*)"
+        grouped = ", ".join(map(_quoted, chosen))
+        query = source.aggregate(f"{grouped}, {total} AS {_quoted(COUNT)}", grouped)
+    except BaseException:
+        opened.close()
+        raise
 
     def pieces() -> Iterator[Any]:
         with opened:
             read = getattr(query, "to_arrow_reader", None) or query.fetch_arrow_reader  # its newer and its older name
             for batch in read(LARGEST):
-                yield _typed(batch, count, text)
+                yield _typed(batch, keys)
 
-    return Pieces(pieces()), count
+    return Pieces(pieces()), COUNT
 
 
 def _total(weight: str) -> str:
@@ -72,31 +82,53 @@ def _total(weight: str) -> str:
     return f"CASE WHEN {missing} THEN NULL WHEN MIN({number}) < 0 THEN MIN({number}) ELSE SUM({number}) END"
 
 
-def _typed(batch: Any, count: str, text: bool) -> Frame:
-    """Columns of a batch; those of text files may hold numbers."""
+def _typed(batch: Any, keys: set[str]) -> Frame:
+    """Columns of a batch; what the names of folders say may be numbers."""
     import pyarrow as pa
 
     cells = {n: pa.chunked_array([column]) for n, column in zip(batch.schema.names, batch.columns, strict=True)}
-    if text:
-        cells = {n: c if n == count else replace(column_from(c, n), untyped=True) for n, c in cells.items()}
-    return Frame(cells)
+    return Frame({n: replace(column_from(c, n), untyped=True) if n in keys else c for n, c in cells.items()})
 
 
-def _relation(connection: Any, source: Any, reading: Mapping[str, Any]) -> tuple[Any, bool]:
-    """Open files as one relation, and say whether their cells are text."""
-    found = files_of(source)
-    files = [os.fspath(f) for f in found]
-    kinds = {reading.get("format") or kind_of(f) for f in found}
-    if kinds == {"parquet"}:
-        return connection.read_parquet(files, hive_partitioning=True), False
-    if kinds <= {"csv", "tsv", "txt"}:
-        options: dict[str, Any] = {"all_varchar": True, "header": reading.get("header", True)}
-        delimiter = reading.get("delimiter") or ("\t" if kinds == {"tsv"} else None)
-        if delimiter:
-            options["delimiter"] = delimiter
-        return connection.read_csv(files, **options), True
-    several = ", ".join(map(str, kinds))
-    raise DataError(f"DuckDB reads Parquet or CSV files here, of one kind at a time. Got {several}.")
+def _relation(connection: Any, source: Any) -> tuple[Any, set[str], set[str]]:
+    """Open Parquet files as one relation; columns that folders between source and files say, and folders above it.
+
+    DuckDB would take the types of the first file for all, and categories for text: such files are refused.
+    """
+    several = isinstance(source, list | tuple) and len(source) > 0
+    if not all(isinstance(one, str | os.PathLike) for one in (source if several else [source])):
+        raise DataError("DuckDB counts Parquet files or a relation of its own. Use counter='merge' for data frames.")
+    found = [(file, base_of(one)) for one in (source if several else [source]) for file in files_of(one)]
+    if {kind_of(file) for file, _ in found} != {"parquet"}:
+        raise DataError(
+            "DuckDB counts Parquet files here. For others use counter='merge', or a relation such as "
+            "duckdb.read_csv('data/*.csv')."
+        )
+    _refuse_mixtures([file for file, _ in found])
+    keys = {key for file, base in found for key in keys_of(file, base)}
+    above = {part.split("=", 1)[0] for _, base in found for part in base.absolute().parts if "=" in part} - keys
+    files = [glob.escape(os.fspath(file)) for file, _ in found]
+    if not keys:
+        return connection.read_parquet(files, hive_partitioning=False), keys, set()
+    return connection.from_query(_hive(files)), keys, above
+
+
+def _hive(files: Sequence[str]) -> str:
+    listed = ", ".join("'" + file.replace("'", "''") + "'" for file in files)
+    return f"SELECT * FROM read_parquet([{listed}], hive_partitioning = true, hive_types_autocast = false)"
+
+
+def _refuse_mixtures(files: Sequence[Path]) -> None:
+    import pyarrow.parquet as pq
+
+    first: dict[str, Any] | None = None
+    for file in files:
+        own = {column.name: column.type for column in pq.read_schema(file)}
+        first = own if first is None else first
+        if own != first or len({name.lower() for name in own}) < len(own):
+            raise DataError(f"'{file}' has other columns or types than '{files[0]}'. Use counter='merge'.")
+        if any(str(kind).startswith("dictionary") for kind in own.values()):
+            raise DataError(f"'{file}' has categories, whose order DuckDB does not keep. Use counter='merge'.")
 
 
 def _quoted(name: str) -> str:

@@ -64,19 +64,20 @@ class Levels:
         self._counts = np.r_[self._counts, np.zeros(len(self._values) - len(self._counts))]
         known = place[:-1] >= 0
         np.add.at(self._counts, place[:-1][known], column.counts(weights)[known])
-        self._numeric &= column.is_numeric
-        self._whole &= column.is_numeric and np.asarray(column.levels).dtype.kind in "iu"
-        self._declared &= column.declared
-        self._ordered &= column.ordered
         self._untyped |= column.untyped
         self._measured |= column.measured
+        if used.any() or column.declared:  # a piece without values tells nothing of their kind
+            self._numeric &= column.is_numeric
+            self._whole &= column.is_numeric and np.asarray(column.levels).dtype.kind in "iu"
+            self._declared &= column.declared
+            self._ordered &= column.ordered
         return place[column.codes]
 
     def column(self, codes: NDArray[Any] | None = None) -> Column:
         """A column of the whole data: these cells, or without any one cell for each level."""
         own = np.arange(len(self._values)) if codes is None else codes
         levels: Any = tuple(self._values)
-        if self._numeric:
+        if self._numeric and max(self._values, default=0) < 2**63:
             levels = np.array(self._values, dtype=np.int64 if self._whole else np.float64)
         return Column(
             own.astype(np.int32), levels, self._declared, self._ordered, untyped=self._untyped, measured=self._measured

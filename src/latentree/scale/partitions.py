@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import DataError, FileFormatError
+from ..errors import DataError, FileFormatError, bad_parameter
 from ..files import read_text, write_atomically
 from ..table import Table, row_keys
 from ..variables import Variable
@@ -96,6 +96,8 @@ class Scattered(Table):
 
     def sample(self, n: int, rng: np.random.Generator) -> Table:
         """Draw rows with replacement, each with the probability that its weight gives it."""
+        if int(n) != n or n < 1:
+            raise bad_parameter("n", "sample", "a whole number of at least 1", n)
         totals = np.array(self.each(_weight))
         counts = rng.multinomial(int(n), totals / totals.sum())
         seeds = rng.integers(2**63, size=len(counts))
@@ -198,23 +200,13 @@ class Partitions(Scattered):
         n_tables : int
             How many tables to make; one must fit into memory a few times.
         """
-        place = Path(tempfile.mkdtemp(prefix="latentree-")) if folder is None else _new_folder(Path(folder))
-        for codes, weights in runs:
-            keys = row_keys(codes)
-            to = ((keys >> np.uint64(32)) * np.uint64(n_tables)) >> np.uint64(32)  # ranges of the hash, in order
-            for i in np.unique(to).tolist():
-                _append(place / f"raw-{i:05d}", codes[to == i], weights[to == i])
-        sizes: list[int] = []
-        total = 0.0
-        for i in range(n_tables):
-            codes, weights = _taken(place / f"raw-{i:05d}", len(variables))
-            if len(weights) == 0:
-                continue
-            order = np.argsort(row_keys(codes), kind="stable")
-            np.save(place / f"part-{len(sizes):05d}-codes.npy", np.asfortranarray(codes[order]))
-            np.save(place / f"part-{len(sizes):05d}-weights.npy", weights[order])
-            sizes.append(len(weights))
-            total += float(weights.sum())
+        place = Path(tempfile.mkdtemp(prefix="latentree-")) if folder is None else new_folder(folder)
+        try:
+            sizes, total = _written(runs, place, len(variables), n_tables)
+        except BaseException:
+            if folder is None:
+                shutil.rmtree(place, ignore_errors=True)
+            raise
         size = total if n is None else float(n)
         _describe(place, variables, sizes, size, total)
         return cls(place, variables, sizes, n=size, weight=total, memory=memory, temporary=folder is None)
@@ -238,13 +230,38 @@ class Partitions(Scattered):
             raise FileFormatError(f"'{file}' does not describe partitions of latentree: {error!r}.") from None
 
 
+def _written(
+    runs: Iterable[tuple[Codes, FloatArray]], place: Path, width: int, n_tables: int
+) -> tuple[list[int], float]:
+    """Deal out rows to files, and merge each; sizes of the tables that are not empty, and the weight of all rows."""
+    for codes, weights in runs:
+        keys = row_keys(codes)
+        to = ((keys >> np.uint64(32)) * np.uint64(n_tables)) >> np.uint64(32)  # ranges of the hash, in order
+        for i in np.unique(to).tolist():
+            _append(place / f"raw-{i:05d}", codes[to == i], weights[to == i])
+    sizes: list[int] = []
+    total = 0.0
+    for i in range(n_tables):
+        codes, weights = _taken(place / f"raw-{i:05d}", width)
+        if len(weights) == 0:
+            continue
+        order = np.argsort(row_keys(codes), kind="stable")
+        np.save(place / f"part-{len(sizes):05d}-codes.npy", np.asfortranarray(codes[order]))
+        np.save(place / f"part-{len(sizes):05d}-weights.npy", weights[order])
+        sizes.append(len(weights))
+        total += float(weights.sum())
+    return sizes, total
+
+
 def _beside(more: Sequence[Sequence[Any]], n: int) -> Iterator[tuple[Any, ...]]:
     return zip(*more, strict=True) if more else iter([()] * n)
 
 
-def _new_folder(place: Path) -> Path:
+def new_folder(folder: str | os.PathLike[str]) -> Path:
+    """Make a folder for partitions, which must be new or empty."""
+    place = Path(folder)
     place.mkdir(parents=True, exist_ok=True)
-    kept = [file.name for file in place.iterdir() if not file.name.startswith("run-")]
+    kept = [file.name for file in place.iterdir()]
     if kept:
         raise DataError(f"'{place}' is not empty (it holds '{kept[0]}'). Give a new folder for the partitions.")
     return place

@@ -8,17 +8,21 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+from urllib.parse import unquote
 
 import numpy as np
 
-from ..errors import DataError, bad_parameter, missing_extra
+from ..errors import DataError, FileFormatError, bad_parameter, missing_extra
 from ..formats import SUFFIXES, read_frame
 from ..formats.columns import Column, Frame
+from ..formats.frame import named
 
-__all__ = ["Pieces", "files_of", "kind_of"]
+__all__ = ["Pieces", "base_of", "files_of", "keys_of", "kind_of"]
 
 CELLS = 20_000_000
 """Cells of a piece that is cut from a file, at most."""
+NOTHING = "__HIVE_DEFAULT_PARTITION__"
+"""What a folder is called whose files lack the value."""
 LEAST, LARGEST = 10_000, 1_000_000
 """Rows of such a piece at least and at most."""
 
@@ -59,8 +63,9 @@ class Pieces:
     def __iter__(self) -> Iterator[Any]:
         source = self.source
         if _is_path(source) or (isinstance(source, Sequence) and source and all(map(_is_path, source))):
-            for file in files_of(source):
-                yield from self._of_file(file)
+            for one in [source] if _is_path(source) else source:
+                for file in files_of(one):
+                    yield from self._of_file(file, base_of(one))
             return
         if callable(source):
             source = source()
@@ -72,11 +77,11 @@ class Pieces:
             raise bad_parameter("source", "from_chunks", "files, an iterable of data frames or a function", source)
         yield from (_as_table(piece) for piece in source)
 
-    def _of_file(self, file: Path) -> Iterator[Any]:
+    def _of_file(self, file: Path, base: Path) -> Iterator[Any]:
         kind = self.reading.get("format") or kind_of(file)
         if kind == "parquet":
-            return _parquet(file, self.columns, self.cells)
-        if kind in ("csv", "tsv", "txt"):
+            return _parquet(file, keys_of(file, base), self.columns, self.cells)
+        if kind in ("csv", "tsv", "txt") and not (kind == "txt" and _holds_hlcm(file, self.reading.get("encoding"))):
             return _text(file, kind, self.reading, self.cells)
         return iter([read_frame(file, **self.reading)])
 
@@ -104,6 +109,31 @@ def files_of(source: Any) -> list[Path]:
     return found
 
 
+def base_of(source: Any) -> Path:
+    """The folder below which the names of folders say something of the data."""
+    path = Path(source)
+    if path.is_dir():
+        return path
+    plain = [part for part in path.parent.parts]
+    magic = next((i for i, part in enumerate(plain) if glob.has_magic(part)), len(plain))
+    return Path(*plain[:magic])
+
+
+def keys_of(file: Path, base: Path) -> dict[str, str | None]:
+    """What folders called ``key=value`` between a folder and a file in it say."""
+    inside = file.parent.relative_to(base).parts if file.parent.is_relative_to(base) else ()
+    pairs = (part.split("=", 1) for part in inside if "=" in part)
+    return {key: None if value == NOTHING else unquote(value) for key, value in pairs}
+
+
+def _holds_hlcm(file: Path, encoding: str | None) -> bool:
+    from ..formats.hlcm import is_hlcm
+    from ..formats.text import open_text_file
+
+    with open_text_file(file, encoding) as text:
+        return is_hlcm(text.read(1 << 14))
+
+
 def _is_path(source: Any) -> bool:
     return isinstance(source, (str, os.PathLike))
 
@@ -123,24 +153,30 @@ def _rows(n_columns: int, cells: float) -> int:
     return int(np.clip(cells // max(n_columns, 1), LEAST, LARGEST))
 
 
-def _parquet(file: Path, columns: Sequence[str] | None, cells: float) -> Iterator[Any]:
-    """Read batches of a Parquet file; folders called ``key=value`` above it are columns too."""
+def _parquet(
+    file: Path, keys: Mapping[str, str | None], columns: Sequence[str] | None, cells: float
+) -> Iterator[Any]:
+    """Read batches of a Parquet file; what the folders above it say are columns too."""
     try:
         import pyarrow as pa
         import pyarrow.parquet as pq
     except ImportError:
         raise missing_extra("Parquet files need PyArrow", "parquet") from None
-    keys = dict(part.split("=", 1) for part in file.parent.parts if "=" in part)
-    with pq.ParquetFile(file) as parquet:
-        own = parquet.schema_arrow.names
-        wanted = own if columns is None else [c for c in columns if c in own]
-        beside = {k: v for k, v in keys.items() if k not in own and (columns is None or k in columns)}
-        for batch in parquet.iter_batches(batch_size=_rows(len(wanted), cells), columns=wanted):
-            table = pa.Table.from_batches([batch])
-            found: dict[str, Any] = dict(zip(table.column_names, table.columns, strict=True))
-            for key, value in beside.items():
-                found[key] = Column(np.zeros(len(table), np.int32), (value,), untyped=True)
-            yield Frame(found)
+    try:
+        with pq.ParquetFile(file) as parquet:
+            own = parquet.schema_arrow.names
+            wanted = own if columns is None else [c for c in columns if c in own]
+            beside = {k: v for k, v in keys.items() if k not in own and (columns is None or k in columns)}
+            for batch in parquet.iter_batches(batch_size=_rows(len(wanted), cells), columns=wanted):
+                table = pa.Table.from_batches([batch])
+                found = named(table.column_names, table.columns)
+                for key, value in beside.items():
+                    code = -1 if value is None else 0
+                    levels = () if value is None else (value,)
+                    found[key] = Column(np.full(len(table), code, np.int32), levels, untyped=True)
+                yield Frame(found)
+    except pa.ArrowException as error:
+        raise FileFormatError(f"'{file}' is no Parquet file that can be read: {error}") from None
 
 
 def _text(file: Path, kind: str, reading: Mapping[str, Any], cells: float) -> Iterator[Any]:

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import DataError, ParameterError, missing_extra
-from ..formats.columns import Column
+from ..formats.columns import Column, column_from
 from ..formats.frame import MISSING_TEXTS, raw_columns, table_from
 from ..infer import log_likelihood_rows, posterior
 from ..model import Model
@@ -57,6 +57,8 @@ def posteriors(
     1.0 [-0.69]
     """
     for piece in Pieces(source, None, reading):
+        if len(next(iter(raw_columns(piece).values()), ())) == 0:
+            continue
         table = table_from(piece, variables=model.variables, unseen=unseen, missing=missing, decimal=decimal)
         yield piece, posterior(model, table), log_likelihood_rows(model, table)
 
@@ -94,21 +96,23 @@ def assign(
         How many rows were written.
     """
     target = Path(os.fspath(out))
+    if isinstance(source, str | os.PathLike) and target.resolve().is_relative_to(Path(source).resolve()):
+        raise ParameterError(f"'{target}' lies in the folder that is read. Choose another place.")
     rows, began = 0, time.monotonic()
+    names: list[str] = []
     with _whole(target) as file:
         writer: _Writer | None = None
         try:
             for piece, said, _ in posteriors(model, source, **options):
                 own = raw_columns(piece)
-                for name in keep or ():
+                names = names or list(own if keep is None else keep)
+                for name in names:
                     if name not in own:
-                        raise DataError(f"There is no column '{name}', which keep= names.")
-                added = _added(said)
-                columns = {name: own[name] for name in (own if keep is None else keep)}
-                for name, cells in added.items():
-                    columns[_free(name, columns)] = cells
+                        which = "keep= names" if rows == 0 else "the first piece has"
+                        raise DataError(f"There is no column '{name}', which {which}.")
+                columns = {name: own[name] for name in names}
                 writer = writer or _writer(target, file)
-                writer.write(columns)
+                writer.write(columns, {_free(name, names): cells for name, cells in _added(said).items()})
                 rows += len(next(iter(said.values())))
                 if on_progress is not None:
                     on_progress(Progress("rows", rows, None, None, time.monotonic() - began))
@@ -153,7 +157,7 @@ def _whole(target: Path) -> Iterator[Path]:
 
 
 class _Writer(Protocol):
-    def write(self, columns: Mapping[str, Any]) -> None: ...
+    def write(self, columns: Mapping[str, Any], added: Mapping[str, Any]) -> None: ...
     def close(self) -> None: ...
 
 
@@ -177,17 +181,22 @@ class _Parquet:
     _writer: Any
     _schema: Any
 
-    def write(self, columns: Mapping[str, Any]) -> None:
+    def write(self, columns: Mapping[str, Any], added: Mapping[str, Any]) -> None:
         try:
             import pyarrow as pa
             import pyarrow.parquet as pq
         except ImportError:
             raise missing_extra("Parquet files need PyArrow", "parquet") from None
-        table = pa.table({name: _arrow(column) for name, column in columns.items()})
+        table = pa.table({name: _arrow(column) for name, column in {**columns, **added}.items()})
         if self._writer is None:
             self._schema = table.schema
             self._writer = pq.ParquetWriter(self._file, self._schema)
-        self._writer.write_table(table.cast(self._schema))
+        try:
+            self._writer.write_table(table.cast(self._schema))
+        except pa.ArrowException as error:
+            raise DataError(
+                f"A later piece has other types than the first: {error}. Write a .csv, or name columns in keep=."
+            ) from None
 
     def close(self) -> None:
         if self._writer is not None:
@@ -213,21 +222,24 @@ class _Text:
         self._rows = csv.writer(self._file, delimiter=delimiter, lineterminator="\n")
         self._begun = False
 
-    def write(self, columns: Mapping[str, Any]) -> None:
+    def write(self, columns: Mapping[str, Any], added: Mapping[str, Any]) -> None:
         if not self._begun:
-            self._rows.writerow(columns)
+            self._rows.writerow([*columns, *added])
             self._begun = True
-        self._rows.writerows(zip(*map(_cells, columns.values()), strict=True))
+        cells = [*map(_cells, columns.values()), *map(_rounded, added.values())]
+        self._rows.writerows(zip(*cells, strict=True))
 
     def close(self) -> None:
         self._file.close()
 
 
 def _cells(column: Any) -> list[Any]:
-    if isinstance(column, Column):
-        return list(column.values())
-    if isinstance(column, np.ndarray) and column.dtype.kind == "f":
-        return ["" if x != x else round(x, 6) for x in column.tolist()]
     if hasattr(column, "to_pylist"):
         return list(column.to_pylist())
-    return list(column.to_list() if hasattr(column, "to_list") else column)
+    return list(column_from(column).values())
+
+
+def _rounded(column: Any) -> list[Any]:
+    if isinstance(column, Column):
+        return list(column.values())
+    return ["" if x != x else round(x, 6) for x in column.tolist()]

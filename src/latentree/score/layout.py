@@ -8,7 +8,6 @@ of a parameter the sum of the counts of all it is a factor of. Scores need no mo
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +15,7 @@ from numpy.typing import NDArray
 from ..errors import ModelError
 from ..estimation.fit import Fit, Prior, pseudo_counts
 from ..estimation.two_latents import TwoLatentsFit
+from ..lazy import cached_property
 from ..tree import Tree
 
 __all__ = ["Layout", "layout_of"]

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from ..errors import LatentreeError, bad_parameter
 from ..estimation.fit import Basis, Fit
+from ..lazy import cached_property
 from ..table import Table
 from .aliasing import aliasing as log_aliases
 from .cheeseman_stutz import cs, cs_ml, cse, mled
