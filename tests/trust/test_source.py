@@ -10,7 +10,9 @@ from pathlib import Path
 
 import pytest
 
-SOURCE = Path(__file__).parents[2] / "src" / "latentree"
+import latentree
+
+SOURCE = Path(latentree.__file__).parent
 FILES = sorted(SOURCE.rglob("*.py"))
 SCRIPTS = sorted(SOURCE.rglob("*.js"))
 

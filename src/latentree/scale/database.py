@@ -6,14 +6,16 @@ import contextlib
 import glob
 import os
 import tempfile
-from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
+from urllib.parse import unquote
+
+import numpy as np
 
 from ..errors import DataError, missing_extra
-from ..formats.columns import Frame, column_from
-from .pieces import LARGEST, Pieces, base_of, files_of, keys_of, kind_of
+from ..formats.columns import Column, Frame, column_from
+from .pieces import LARGEST, NOTHING, Pieces, base_of, files_of, keys_of, kind_of
 
 __all__ = ["COUNT", "counted"]
 
@@ -41,6 +43,7 @@ def counted(
     opened = contextlib.ExitStack()  # closed when all pieces are read
     try:
         above: set[str] = set()
+        keys: dict[str, set[str]] = {}
         if type(source).__name__ != "DuckDBPyRelation":
             connection = opened.enter_context(duckdb.connect())
             folder = opened.enter_context(tempfile.TemporaryDirectory(prefix="latentree-", ignore_cleanup_errors=True))
@@ -48,8 +51,6 @@ def counted(
             connection.execute(f"SET temp_directory = '{folder.replace(chr(39), chr(39) * 2)}'")
             connection.execute("SET preserve_insertion_order = false")
             source, keys, above = _relation(connection, source)
-        else:
-            keys = set()
         names = [name for name in map(str, source.columns) if name not in above]
         for name in (*(columns or ()), *(drop or ()), *([weights] if weights else ())):
             if name not in names:
@@ -82,16 +83,24 @@ def _total(weight: str) -> str:
     return f"CASE WHEN {missing} THEN NULL WHEN MIN({number}) < 0 THEN MIN({number}) ELSE SUM({number}) END"
 
 
-def _typed(batch: Any, keys: set[str]) -> Frame:
+def _typed(batch: Any, keys: Mapping[str, set[str]]) -> Frame:
     """Columns of a batch; what the names of folders say may be numbers."""
     import pyarrow as pa
 
     cells = {n: pa.chunked_array([column]) for n, column in zip(batch.schema.names, batch.columns, strict=True)}
-    return Frame({n: replace(column_from(c, n), untyped=True) if n in keys else c for n, c in cells.items()})
+    return Frame({n: _keyed(column_from(c, n), keys, n) if n in keys else c for n, c in cells.items()})
 
 
-def _relation(connection: Any, source: Any) -> tuple[Any, set[str], set[str]]:
-    """Open Parquet files as one relation; columns that folders between source and files say, and folders above it.
+def _keyed(column: Column, keys: Mapping[str, set[str]], name: str) -> Column:
+    """A column that folders say, in which older versions of DuckDB leave values as they are spelled there."""
+    gone = np.array([level == NOTHING for level in column.levels] + [False])
+    codes = np.where(gone[column.codes], -1, column.codes).astype(np.int32)
+    levels = tuple(unquote(level) if level in keys[name] else level for level in column.levels)
+    return Column(codes, levels, untyped=True)
+
+
+def _relation(connection: Any, source: Any) -> tuple[Any, dict[str, set[str]], set[str]]:
+    """Open Parquet files as one relation; what folders between source and files say, by column; and folders above it.
 
     DuckDB would take the types of the first file for all, and categories for text: such files are refused.
     """
@@ -105,8 +114,11 @@ def _relation(connection: Any, source: Any) -> tuple[Any, set[str], set[str]]:
             "duckdb.read_csv('data/*.csv')."
         )
     _refuse_mixtures([file for file, _ in found])
-    keys = {key for file, base in found for key in keys_of(file, base)}
-    above = {part.split("=", 1)[0] for _, base in found for part in base.absolute().parts if "=" in part} - keys
+    keys: dict[str, set[str]] = {}
+    for file, base in found:
+        for key in keys_of(file, base):
+            keys.setdefault(key, set()).update(p.split("=", 1)[1] for p in file.parts if p.startswith(f"{key}="))
+    above = {part.split("=", 1)[0] for _, base in found for part in base.absolute().parts if "=" in part} - set(keys)
     files = [glob.escape(os.fspath(file)) for file, _ in found]
     if not keys:
         return connection.read_parquet(files, hive_partitioning=False), keys, set()

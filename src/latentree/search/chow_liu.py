@@ -76,7 +76,8 @@ def _joined(tree: _Edges, a: _Block, b: _Block, block: FloatArray, n: int) -> _E
         new &= ~np.tri(len(block), dtype=bool)
     i, j = np.nonzero(new)
     weight = np.r_[tree[0], block[i, j]]
-    ends = np.r_[tree[1], a.variables[i]], np.r_[tree[2], b.variables[j]]
+    # short numbers: older versions of SciPy's trees take no others
+    ends = tuple(np.r_[own].astype(np.int32) for own in ((tree[1], a.variables[i]), (tree[2], b.variables[j])))
     # shifted, since a weight of zero would be no link at all
     best = minimum_spanning_tree(sparse.csr_array((-1.0 - weight, ends), shape=(n, n))).tocoo()
     return -1.0 - best.data, best.row, best.col
