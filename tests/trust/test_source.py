@@ -114,6 +114,7 @@ def test_the_search_leaves_the_rest_alone(code):
 
 WATCHED = """
 import sys
+import numpy.testing  # of NumPy 1.26, asks lscpu about the processor when scipy imports it
 seen = set()
 def heard(event, args):
     if event.startswith(("socket.", "subprocess.", "os.system", "os.exec", "os.posix_spawn", "os.fork", "pickle.",
