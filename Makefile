@@ -87,6 +87,8 @@ leak: $(READY)
 	PYTHONMALLOC=malloc $(BIN)/python tests/torture/leak.py $(LEAK)
 
 # All tests that spend their time in C++ under address and undefined-behaviour sanitizers, in an environment of their own.
+SANITIZED ?= tests/engine tests/estimation tests/bayes tests/cardinality tests/search tests/test_infer.py \
+             tests/trust/test_same_for_any_threads.py
 sanitize: $(READY)
 	test -x $(ASAN)/bin/python || $(PYTHON) -m venv $(ASAN)
 	$(ASAN)/bin/python -m pip install --quiet --disable-pip-version-check "scikit-build-core>=0.10" "nanobind>=2.4" ninja "cmake>=3.18"
@@ -94,8 +96,7 @@ sanitize: $(READY)
 	  --config-settings=cmake.define.LATENTREE_SANITIZE=ON --config-settings=build-dir=build/sanitized ".[test]"
 	LD_PRELOAD="$$($(CXX) -print-file-name=libasan.so) $$($(CXX) -print-file-name=libubsan.so)" \
 	  ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1 \
-	  $(ASAN)/bin/python -m pytest -n auto tests/engine tests/estimation tests/bayes tests/cardinality tests/search \
-	  tests/test_infer.py tests/trust/test_same_for_any_threads.py
+	  $(ASAN)/bin/python -m pytest -n auto $(SANITIZED)
 
 # The sdist, and the wheel made from it; both must hold the right files and nothing else.
 wheel: $(READY)
