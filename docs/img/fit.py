@@ -9,7 +9,10 @@ from rich.console import Console
 from rich.text import Text
 
 done = subprocess.run(
-    [sys.executable, "-m", "latentree.cli", "fit", "carcinoma", "--classes", "1-4"], capture_output=True, text=True, check=True
+    [sys.executable, "-m", "latentree.cli", "fit", "carcinoma", "--classes", "1-4"],
+    capture_output=True,
+    text=True,
+    check=True,
 )
 console = Console(record=True, width=82, file=io.StringIO())
 console.print(Text("$ latentree fit carcinoma --classes 1-4", style="bold"))

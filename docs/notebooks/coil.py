@@ -39,11 +39,9 @@ print(f"BIC {tree.score_:,.1f}, {len(tree.latent_names_)} latent variables, {tre
 # How it went. The drops are new starts; the best tree of all is kept.
 
 # %%
-plot_trace([step.to_plain() for step in tree.trace_], most_words=0);
-
+plot_trace([step.to_plain() for step in tree.trace_], most_words=0)
 # %%
-plot_tree(tree.fit_);
-
+plot_tree(tree.fit_)
 # %% [markdown]
 # Payments and numbers of the same kind of policy sit side by side, as they should, and nobody told the search. Then
 # kinds join: the liability of farms with tractors, that of households with property, cars with mopeds, boats and

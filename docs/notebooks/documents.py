@@ -79,8 +79,7 @@ lt.Table.from_frame(X)
 
 # %%
 tree = lt.LatentTree(random_state=0, time_limit=30).fit(X)
-plot_tree(tree.fit_);
-
+plot_tree(tree.fit_)
 # %%
 print(tree.summary())
 

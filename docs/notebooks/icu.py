@@ -24,8 +24,7 @@ lt.compare(signs, range(1, 6), scores=["bic", "cs", "aic"], random_state=0)
 
 # %%
 lca = lt.LatentClass(2, prior=1.1, random_state=0).fit(signs)
-plot_profiles(lca.fit_, errors=lca.standard_errors());
-
+plot_profiles(lca.fit_, errors=lca.standard_errors())
 # %% [markdown]
 # Surgical and medical patients, the latter as emergencies and with the worse blood values. How surely are patients
 # assigned?
@@ -39,8 +38,7 @@ print("mean posterior of the own class", sure.average.diagonal().round(3), "expe
 # ## Is one latent variable enough?
 
 # %%
-plot_residuals(lca.bivariate_residuals());
-
+plot_residuals(lca.bivariate_residuals())
 # %% [markdown]
 # The blood values go together more than two classes explain. A tree gives them a latent variable of their own:
 

@@ -37,8 +37,7 @@ print(f"BIC of the tree: {tree.score_:,.0f} with {tree.fit_.n_parameters:,} para
 print(f"{len(tree.latent_names_)} latent variables")
 
 # %%
-plot_tree(tree.fit_, style="radial");
-
+plot_tree(tree.fit_, style="radial")
 # %% [markdown]
 # ## Topics
 #

@@ -28,15 +28,13 @@ comparison = lt.compare(votes, range(1, 7), random_state=0)
 comparison
 
 # %%
-plot_scores(comparison);
-
+plot_scores(comparison)
 # %% [markdown]
 # BIC picks five classes. Two of them are the core of the parties; look at how the others vote.
 
 # %%
 lca = comparison.best_estimator()
-plot_profiles(lca.fit_);
-
+plot_profiles(lca.fit_)
 # %% [markdown]
 # The classes have to explain all dependence. What is left over?
 
@@ -55,8 +53,7 @@ print(f"BIC of {len(lca.class_sizes_)} classes {lt.score.bic(lca.fit_):.1f}, of 
 print(f"parameters: {lca.fit_.n_parameters} and {tree.fit_.n_parameters}")
 
 # %%
-plot_tree(tree.fit_);
-
+plot_tree(tree.fit_)
 # %%
 print(tree.summary())
 

@@ -123,9 +123,7 @@ def test_candidates_dealt_out_change_nothing(client, method):
 def test_a_search_elsewhere_keeps_to_the_time(client):
     table = lt.datasets.load("voting")
     budget = lt.Budget(seconds=1.5)
-    run = lt.search.learn(
-        table, rng=np.random.default_rng(0), n_jobs=2, executor=client.get_executor(), budget=budget
-    )
+    run = lt.search.learn(table, rng=np.random.default_rng(0), n_jobs=2, executor=client.get_executor(), budget=budget)
     assert run.reason is lt.StopReason.TIME
 
 
@@ -172,5 +170,3 @@ def test_rows_are_predicted_where_they_are(client, frame):
     lca = lt.LatentClass(3, random_state=0, n_init=4).fit(frame)
     there = dd.from_pandas(frame, npartitions=3).map_partitions(lca.predict, meta=np.zeros(0, dtype=int)).compute()
     assert np.asarray(there).tolist() == lca.predict(frame).tolist()
-
-

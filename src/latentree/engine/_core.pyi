@@ -38,7 +38,6 @@ def make_engine(
     root: int,
     /,
 ) -> Engine: ...
-
 def relocations(
     posteriors: Sequence[FloatArray],
     links: Sequence[tuple[int, int, FloatArray, FloatArray]],

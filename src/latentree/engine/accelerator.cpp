@@ -1,10 +1,10 @@
 // Newton's method in the span of the last few EM steps.
 //
 // Let x be the logarithms of the parameters and f(x) the EM step less x. In the metric W of the expected counts (the
-// information of the completed data) the Jacobian of f is, near a fixed point, minus a symmetric matrix: the share mu of
-// the information that the data hold on each direction. Differences X of points and F of residuals show it in the span of
-// X, H = -X'W F; its eigenpairs (mu, q) with respect to X'W X tell how far EM still has to go along q: f's part along q is
-// stretched by 1 / |mu|. The modulus turns steps that would lead to a saddle away from it.
+// information of the completed data) the Jacobian of f is, near a fixed point, minus a symmetric matrix: the share mu
+// of the information that the data hold on each direction. Differences X of points and F of residuals show it in the
+// span of X, H = -X'W F; its eigenpairs (mu, q) with respect to X'W X tell how far EM still has to go along q: f's part
+// along q is stretched by 1 / |mu|. The modulus turns steps that would lead to a saddle away from it.
 //   Multisecant (type I Anderson) methods: Fang & Saad, Numer. Linear Algebra Appl. 16 (2009) 197-221.
 //   |mu| at saddles: Dauphin et al., NeurIPS 27 (2014).
 #include <algorithm>
@@ -16,9 +16,10 @@
 namespace latentree {
 namespace {
 
-constexpr double kSmallest = 1e-290;   // smaller entries, and those that an EM step makes so, just follow EM
-constexpr double kDependent = 1e-9;    // directions with a smaller share of the largest are noise
-constexpr double kFurthest = 23.0;     // how far below EM's step, in logarithms, an entry may be sent: from near 0 EM hardly returns
+constexpr double kSmallest = 1e-290;  // smaller entries, and those that an EM step makes so, just follow EM
+constexpr double kDependent = 1e-9;   // directions with a smaller share of the largest are noise
+constexpr double kFurthest =
+    23.0;  // how far below EM's step, in logarithms, an entry may be sent: from near 0 EM hardly returns
 constexpr double kLowest = -690.0, kHighest = 50.0;  // logarithms that stay representable
 
 // Eigenvalues (ascending) and vectors (columns of v) of a small symmetric matrix, by Jacobi's rotations.
@@ -164,7 +165,8 @@ bool Accelerator::propose(const Plan& plan, const std::vector<double>& at, const
   std::vector<double> g(m * m), h(m * m), c(m), unit(m), weighted(d);
   for (std::size_t i = 0; i < m; ++i) {
     for (std::size_t k = 0; k < d; ++k) weighted[k] = weight[k] * points_[i][k];
-    for (std::size_t j = 0; j <= i; ++j) g[i * m + j] = g[j * m + i] = kernel.dot(weighted.data(), points_[j].data(), d);
+    for (std::size_t j = 0; j <= i; ++j)
+      g[i * m + j] = g[j * m + i] = kernel.dot(weighted.data(), points_[j].data(), d);
     for (std::size_t j = 0; j < m; ++j) h[i * m + j] = -kernel.dot(weighted.data(), residuals_[j].data(), d);
     c[i] = kernel.dot(weighted.data(), f.data(), d);
     if (!(g[i * m + i] > 0.0)) return false;
@@ -224,8 +226,8 @@ bool Accelerator::propose(const Plan& plan, const std::vector<double>& at, const
   return true;
 }
 
-void nudge(const Plan& plan, const Maximiser& maximiser, const std::vector<double>& at, const std::vector<double>& counts,
-           std::vector<double>& out) {
+void nudge(const Plan& plan, const Maximiser& maximiser, const std::vector<double>& at,
+           const std::vector<double>& counts, std::vector<double>& out) {
   // A deterministic draw (splitmix64), as large as the data would call noise, whatever the table.
   constexpr double kSize = 0.05, kAtMost = 1.0;
   std::uint64_t state = 0x9E3779B97F4A7C15ull;

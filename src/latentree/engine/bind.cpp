@@ -37,7 +37,8 @@ void check_column(const Column& c, std::size_t n_nodes, const std::vector<Index>
   const Index least = c.hard() ? -1 : 0;
   for (Index id : c.ids) require(id >= least && id < n_ids, "evidence ids out of range");
   require(c.log_scale.empty() || c.log_scale.size() == std::size_t(n_ids), "one log-scale for each id");
-  require(c.log_likelihood.empty() || c.log_likelihood.size() == c.likelihood.size(), "log-likelihoods like likelihoods");
+  require(c.log_likelihood.empty() || c.log_likelihood.size() == c.likelihood.size(),
+          "log-likelihoods like likelihoods");
 }
 
 void check_parameters(const Engine& e, std::size_t size) {
@@ -52,7 +53,8 @@ std::shared_ptr<Engine> make_engine(IntVector parent, IntVector states, const st
   const std::size_t n = p.size();
   require(n > 0 && k.size() == n && p[0] == -1, "a tree needs a root and as many cardinalities as nodes");
   for (std::size_t v = 0; v < n; ++v)
-    require(k[v] >= 1 && (v == 0 || (p[v] >= 0 && std::size_t(p[v]) < v)), "parents before children, states at least 1");
+    require(k[v] >= 1 && (v == 0 || (p[v] >= 0 && std::size_t(p[v]) < v)),
+            "parents before children, states at least 1");
   require(root >= -1 && root < static_cast<Index>(n), "no such meeting point");
   for (const auto& [node, ids, likelihood, scale, logs] : columns) {
     Column c;
@@ -80,8 +82,7 @@ using LinkArrays = std::tuple<Index, Index, Matrix, Matrix>;
 using BranchArrays = std::tuple<Index, Index, Matrix, Matrix, Vector>;
 
 nb::list relocate(const std::vector<Matrix>& posteriors, const std::vector<LinkArrays>& links,
-                  const std::vector<BranchArrays>& branches, Vector weights, int passes, int near,
-                  int threads) {
+                  const std::vector<BranchArrays>& branches, Vector weights, int passes, int near, int threads) {
   Forest forest{{}, {}, {}, weights.data(), static_cast<Index>(weights.size())};
   const std::size_t rows = weights.size();
   for (const Matrix& p : posteriors) {
@@ -132,88 +133,96 @@ NB_MODULE(_core, m) {
   });
   m.def("use_kernels", [](const std::string& name) { use_kernels(name.c_str()); });
 
-  m.def("distinct_rows", [](nb::ndarray<const std::int16_t, nb::ndim<2>, nb::f_contig, nb::device::cpu> codes,
-                            IntVector states) {
-    std::vector<const std::int16_t*> columns;
-    const std::int64_t n = static_cast<std::int64_t>(codes.shape(0));
-    for (std::size_t c = 0; c < codes.shape(1); ++c) columns.push_back(codes.data() + c * std::size_t(n));
-    auto k = copy<Index>(states);
-    Distinct d;
-    {
-      const nb::gil_scoped_release release;
-      d = distinct_rows(columns, k, n);
-    }
-    return std::make_tuple(give(std::move(d.inverse)), give(std::move(d.first)));
-  });
+  m.def("distinct_rows",
+        [](nb::ndarray<const std::int16_t, nb::ndim<2>, nb::f_contig, nb::device::cpu> codes, IntVector states) {
+          std::vector<const std::int16_t*> columns;
+          const std::int64_t n = static_cast<std::int64_t>(codes.shape(0));
+          for (std::size_t c = 0; c < codes.shape(1); ++c) columns.push_back(codes.data() + c * std::size_t(n));
+          auto k = copy<Index>(states);
+          Distinct d;
+          {
+            const nb::gil_scoped_release release;
+            d = distinct_rows(columns, k, n);
+          }
+          return std::make_tuple(give(std::move(d.inverse)), give(std::move(d.first)));
+        });
 
   nb::class_<Engine>(m, "Engine")
       .def_prop_ro("n_rows", [](const Engine& e) { return e.plan().n_rows(); })
       .def_prop_ro("n_parameters", [](const Engine& e) { return e.plan().n_parameters; })
       .def_prop_ro("root", [](const Engine& e) { return e.plan().root; })
       .def_prop_ro("work", [](const Engine& e) { return e.plan().work(); })
-      .def_prop_ro("row_of", [](const Engine& e) { return give(Indices(e.plan().row_of)); }, nb::rv_policy::automatic)
-      .def_prop_ro("row_weights", [](const Engine& e) { return give(std::vector<double>(e.plan().weights)); },
-                   nb::rv_policy::automatic)
-      .def_prop_ro("slots", [](const Engine& e) {
-        std::vector<std::tuple<Index, Index, bool>> out;
-        for (const Slot& s : e.plan().slots) out.emplace_back(s.rows, s.states, s.scaled);
-        return out;
-      })
+      .def_prop_ro(
+          "row_of", [](const Engine& e) { return give(Indices(e.plan().row_of)); }, nb::rv_policy::automatic)
+      .def_prop_ro(
+          "row_weights", [](const Engine& e) { return give(std::vector<double>(e.plan().weights)); },
+          nb::rv_policy::automatic)
+      .def_prop_ro("slots",
+                   [](const Engine& e) {
+                     std::vector<std::tuple<Index, Index, bool>> out;
+                     for (const Slot& s : e.plan().slots) out.emplace_back(s.rows, s.states, s.scaled);
+                     return out;
+                   })
       .def_prop_ro("top", [](const Engine& e) { return e.plan().top; })
       .def("best_lanes", &Engine::best_lanes)
-      .def("evaluate", [](const Engine& e, Matrix parameters, bool with_counts, int threads, int lanes) {
-        const std::size_t n = parameters.shape(0), d = parameters.shape(1);
-        check_parameters(e, d);
-        require(lanes >= 0 && (lanes & (lanes - 1)) == 0 && lanes <= kernels().width, "lanes: a power of two, no more than fit");
-        std::vector<double> counts(with_counts ? n * d : 0), log_lik(n);
-        {
-          const nb::gil_scoped_release release;
-          Team team(std::min<int>(threads, static_cast<int>(e.plan().cuts.size()) - 1));
-          const Parallel over_rows = [&](Index k, const std::function<void(Index)>& task) { team(k, task); };
-          const int w = lanes > 0 ? lanes : e.best_lanes(static_cast<int>(n));
-          std::vector<double> spare(with_counts ? d : 0);
-          std::vector<double> lik(w);
-          for (std::size_t i = 0; i < n; i += w) {
-            std::vector<const double*> at(w);
-            std::vector<double*> into(w);
-            for (int b = 0; b < w; ++b) {
-              const bool real = i + b < n;
-              at[b] = parameters.data() + (real ? i + b : n - 1) * d;
-              if (with_counts) into[b] = real ? counts.data() + (i + b) * d : spare.data();
-            }
-            e.evaluate(at.data(), w, lik.data(), with_counts ? into.data() : nullptr, over_rows);
-            for (int b = 0; b < w && i + b < n; ++b) log_lik[i + b] = lik[b];
-          }
-        }
-        return std::make_tuple(give(std::move(log_lik)),
-                               with_counts ? give(std::move(counts), {n, d}) : give(std::vector<double>(), {0, d}));
-      })
-      .def("row_log_likelihood", [](const Engine& e, Vector parameters, int threads) {
-        std::vector<double> out;
-        check_parameters(e, parameters.size());
-        {
-          const nb::gil_scoped_release release;
-          Team team(std::min<int>(threads, static_cast<int>(e.plan().cuts.size()) - 1));
-          out = e.row_log_likelihood(parameters.data(), [&](Index k, const std::function<void(Index)>& t) { team(k, t); });
-        }
-        return give(std::move(out));
-      })
-      .def("posteriors", [](const Engine& e, Vector parameters, const std::vector<Index>& nodes) {
-        std::vector<double> out;
-        std::size_t width = 0;
-        check_parameters(e, parameters.size());
-        for (Index v : nodes) {
-          require(v >= 0 && std::size_t(v) < e.plan().states.size(), "no such node");
-          require(std::count(nodes.begin(), nodes.end(), v) == 1, "each node once");
-          width += e.plan().states[v];
-        }
-        {
-          const nb::gil_scoped_release release;
-          out = e.posteriors(parameters.data(), nodes);
-        }
-        const std::size_t rows = e.plan().n_rows();
-        return give(std::move(out), {rows, width});
-      })
+      .def("evaluate",
+           [](const Engine& e, Matrix parameters, bool with_counts, int threads, int lanes) {
+             const std::size_t n = parameters.shape(0), d = parameters.shape(1);
+             check_parameters(e, d);
+             require(lanes >= 0 && (lanes & (lanes - 1)) == 0 && lanes <= kernels().width,
+                     "lanes: a power of two, no more than fit");
+             std::vector<double> counts(with_counts ? n * d : 0), log_lik(n);
+             {
+               const nb::gil_scoped_release release;
+               Team team(std::min<int>(threads, static_cast<int>(e.plan().cuts.size()) - 1));
+               const Parallel over_rows = [&](Index k, const std::function<void(Index)>& task) { team(k, task); };
+               const int w = lanes > 0 ? lanes : e.best_lanes(static_cast<int>(n));
+               std::vector<double> spare(with_counts ? d : 0);
+               std::vector<double> lik(w);
+               for (std::size_t i = 0; i < n; i += w) {
+                 std::vector<const double*> at(w);
+                 std::vector<double*> into(w);
+                 for (int b = 0; b < w; ++b) {
+                   const bool real = i + b < n;
+                   at[b] = parameters.data() + (real ? i + b : n - 1) * d;
+                   if (with_counts) into[b] = real ? counts.data() + (i + b) * d : spare.data();
+                 }
+                 e.evaluate(at.data(), w, lik.data(), with_counts ? into.data() : nullptr, over_rows);
+                 for (int b = 0; b < w && i + b < n; ++b) log_lik[i + b] = lik[b];
+               }
+             }
+             return std::make_tuple(give(std::move(log_lik)), with_counts ? give(std::move(counts), {n, d})
+                                                                          : give(std::vector<double>(), {0, d}));
+           })
+      .def("row_log_likelihood",
+           [](const Engine& e, Vector parameters, int threads) {
+             std::vector<double> out;
+             check_parameters(e, parameters.size());
+             {
+               const nb::gil_scoped_release release;
+               Team team(std::min<int>(threads, static_cast<int>(e.plan().cuts.size()) - 1));
+               out = e.row_log_likelihood(parameters.data(),
+                                          [&](Index k, const std::function<void(Index)>& t) { team(k, t); });
+             }
+             return give(std::move(out));
+           })
+      .def("posteriors",
+           [](const Engine& e, Vector parameters, const std::vector<Index>& nodes) {
+             std::vector<double> out;
+             std::size_t width = 0;
+             check_parameters(e, parameters.size());
+             for (Index v : nodes) {
+               require(v >= 0 && std::size_t(v) < e.plan().states.size(), "no such node");
+               require(std::count(nodes.begin(), nodes.end(), v) == 1, "each node once");
+               width += e.plan().states[v];
+             }
+             {
+               const nb::gil_scoped_release release;
+               out = e.posteriors(parameters.data(), nodes);
+             }
+             const std::size_t rows = e.plan().n_rows();
+             return give(std::move(out), {rows, width});
+           })
       .def_prop_ro("n_bytes", [](const Engine& e) { return e.plan().n_bytes(); })
       .def("root_messages", [](const Engine& e, Vector parameters) {
         std::vector<double> rows, scale, logs;
@@ -230,50 +239,58 @@ NB_MODULE(_core, m) {
   bind_sampler(m);
 
   nb::class_<Em>(m, "Em")
-      .def("__init__", [](Em* self, std::shared_ptr<Engine> engine, Matrix starts, std::optional<Vector> pseudo,
-                          std::optional<In<std::uint8_t, nb::ndim<1>>> held, bool accelerate) {
-        Maximiser maximiser;
-        if (pseudo) maximiser.pseudo = copy<double>(*pseudo);
-        if (held) maximiser.held = copy<std::uint8_t>(*held);
-        std::vector<std::vector<double>> own;
-        const std::size_t d = starts.shape(1);
-        check_parameters(*engine, d);
-        require(starts.shape(0) > 0, "at least one start");
-        require(!pseudo || pseudo->size() == d, "one pseudo-count for each parameter");
-        require(!held || held->size() == d, "one mark for each parameter that may be held");
-        for (std::size_t i = 0; i < starts.shape(0); ++i)
-          own.emplace_back(starts.data() + i * d, starts.data() + (i + 1) * d);
-        new (self) Em(std::move(engine), std::move(maximiser), accelerate, std::move(own));
-      }, nb::arg("engine"), nb::arg("starts"), nb::arg("pseudo").none(), nb::arg("held").none(), nb::arg("accelerate"))
-      .def("advance", [](Em& e, int max_iterations, double tolerance, double seconds, int threads) {
-        const nb::gil_scoped_release release;
-        const std::lock_guard<std::mutex> lock(e.mutex());
-        return e.advance(max_iterations, tolerance, seconds, threads);
-      })
-      .def("keep", [](Em& e, const std::vector<std::size_t>& chosen) {
-        const nb::gil_scoped_release release;
-        const std::lock_guard<std::mutex> lock(e.mutex());
-        e.keep(chosen);
-      })
-      .def("asked", [](Em& e) {
-        std::vector<double> points = look(e, [&] { return e.asked(); });
-        const std::size_t d = e.run(0).parameters.size(), n = points.size() / d;
-        return give(std::move(points), {n, d});
-      })
-      .def("answer", [](Em& e, Vector log_likelihood, Matrix counts, int max_iterations, double tolerance) {
-        const std::size_t n = log_likelihood.size();
-        require(counts.shape(0) == n && counts.shape(1) == e.run(0).parameters.size(), "counts for each answer");
-        const nb::gil_scoped_release release;
-        const std::lock_guard<std::mutex> lock(e.mutex());
-        e.answer(log_likelihood.data(), counts.data(), n, max_iterations, tolerance);
-      })
-      .def("restore", [](Em& e, const std::vector<Vector>& states, int given_up) {
-        std::vector<std::vector<double>> own;
-        for (const Vector& state : states) own.push_back(copy<double>(state));
-        const nb::gil_scoped_release release;
-        const std::lock_guard<std::mutex> lock(e.mutex());
-        e.restore(own, given_up);
-      })
+      .def(
+          "__init__",
+          [](Em* self, std::shared_ptr<Engine> engine, Matrix starts, std::optional<Vector> pseudo,
+             std::optional<In<std::uint8_t, nb::ndim<1>>> held, bool accelerate) {
+            Maximiser maximiser;
+            if (pseudo) maximiser.pseudo = copy<double>(*pseudo);
+            if (held) maximiser.held = copy<std::uint8_t>(*held);
+            std::vector<std::vector<double>> own;
+            const std::size_t d = starts.shape(1);
+            check_parameters(*engine, d);
+            require(starts.shape(0) > 0, "at least one start");
+            require(!pseudo || pseudo->size() == d, "one pseudo-count for each parameter");
+            require(!held || held->size() == d, "one mark for each parameter that may be held");
+            for (std::size_t i = 0; i < starts.shape(0); ++i)
+              own.emplace_back(starts.data() + i * d, starts.data() + (i + 1) * d);
+            new (self) Em(std::move(engine), std::move(maximiser), accelerate, std::move(own));
+          },
+          nb::arg("engine"), nb::arg("starts"), nb::arg("pseudo").none(), nb::arg("held").none(), nb::arg("accelerate"))
+      .def("advance",
+           [](Em& e, int max_iterations, double tolerance, double seconds, int threads) {
+             const nb::gil_scoped_release release;
+             const std::lock_guard<std::mutex> lock(e.mutex());
+             return e.advance(max_iterations, tolerance, seconds, threads);
+           })
+      .def("keep",
+           [](Em& e, const std::vector<std::size_t>& chosen) {
+             const nb::gil_scoped_release release;
+             const std::lock_guard<std::mutex> lock(e.mutex());
+             e.keep(chosen);
+           })
+      .def("asked",
+           [](Em& e) {
+             std::vector<double> points = look(e, [&] { return e.asked(); });
+             const std::size_t d = e.run(0).parameters.size(), n = points.size() / d;
+             return give(std::move(points), {n, d});
+           })
+      .def("answer",
+           [](Em& e, Vector log_likelihood, Matrix counts, int max_iterations, double tolerance) {
+             const std::size_t n = log_likelihood.size();
+             require(counts.shape(0) == n && counts.shape(1) == e.run(0).parameters.size(), "counts for each answer");
+             const nb::gil_scoped_release release;
+             const std::lock_guard<std::mutex> lock(e.mutex());
+             e.answer(log_likelihood.data(), counts.data(), n, max_iterations, tolerance);
+           })
+      .def("restore",
+           [](Em& e, const std::vector<Vector>& states, int given_up) {
+             std::vector<std::vector<double>> own;
+             for (const Vector& state : states) own.push_back(copy<double>(state));
+             const nb::gil_scoped_release release;
+             const std::lock_guard<std::mutex> lock(e.mutex());
+             e.restore(own, given_up);
+           })
       .def("state", [](Em& e, std::size_t i) { return give(look(e, [&] { return e.run(i).state(); })); })
       .def_prop_ro("given_up", &Em::given_up)
       .def_prop_ro("n_runs", &Em::n_runs)

@@ -83,34 +83,38 @@ auto advance(const Sampler& s, int k, Vector log_weights, Matrix log_theta, Coun
   const std::size_t kmax = s.kmax(), n = s.patterns().size(), t = s.patterns().n_cells(), d = out.k.size();
   const std::size_t counted = with_counts ? d : 0;
   const auto& words = c.stream.state();
-  return std::make_tuple(
-      c.k, give(std::move(c.log_weights)), give(std::move(c.log_theta), {kmax, t}), give(std::move(c.members), {kmax, n}),
-      give(std::vector<std::uint64_t>(words.begin(), words.end())), give(std::move(out.k)),
-      give(std::move(out.weights), {d, kmax}), give(std::move(out.theta), {d, kmax, t}),
-      give(std::move(out.log_likelihood)), give(std::move(c.tried)), give(std::move(c.accepted)),
-      give(std::move(out.sizes), {counted, kmax}), give(std::move(out.cells), {counted, kmax, t}));
+  return std::make_tuple(c.k, give(std::move(c.log_weights)), give(std::move(c.log_theta), {kmax, t}),
+                         give(std::move(c.members), {kmax, n}),
+                         give(std::vector<std::uint64_t>(words.begin(), words.end())), give(std::move(out.k)),
+                         give(std::move(out.weights), {d, kmax}), give(std::move(out.theta), {d, kmax, t}),
+                         give(std::move(out.log_likelihood)), give(std::move(c.tried)), give(std::move(c.accepted)),
+                         give(std::move(out.sizes), {counted, kmax}), give(std::move(out.cells), {counted, kmax, t}));
 }
 
 }  // namespace
 
 void bind_sampler(nb::module_& m) {
   nb::class_<Sampler>(m, "Sampler")
-      .def("__init__", [](Sampler* self, In<std::int16_t, nb::ndim<2>> codes, In<std::int32_t, nb::ndim<1>> states,
-                          In<std::int64_t, nb::ndim<1>> weights, double delta1, double delta2, Vector log_prior,
-                          bool simplex, double scale, int tries, double informed, double small) {
-        const std::size_t n = weights.size(), leaves = states.size();
-        require(codes.shape(0) == n && codes.shape(1) == leaves, "a row of codes for each weight, a column for each leaf");
-        for (std::size_t i = 0; i < leaves; ++i) {
-          require(states(i) >= 1, "leaves have states");
-          for (std::size_t p = 0; p < n; ++p) require(codes(p, i) >= -1 && codes(p, i) < states(i), "codes out of range");
-        }
-        for (std::size_t p = 0; p < n; ++p) require(weights(p) >= 1, "patterns have copies");
-        require(delta1 > 0 && delta2 > 0 && scale > 0 && informed > 0 && small > 0, "priors and scales above 0");
-        require(log_prior.size() >= 1 && tries >= 0, "at least one class");
-        for (std::size_t i = 0; i < log_prior.size(); ++i) require(std::isfinite(log_prior(i)), "every k is possible");
-        Settings settings{delta1, delta2, copy<double>(log_prior), simplex, scale, tries, informed, small};
-        new (self) Sampler(Patterns(copy<int>(states), codes.data(), copy<Count>(weights)), std::move(settings));
-      })
+      .def("__init__",
+           [](Sampler* self, In<std::int16_t, nb::ndim<2>> codes, In<std::int32_t, nb::ndim<1>> states,
+              In<std::int64_t, nb::ndim<1>> weights, double delta1, double delta2, Vector log_prior, bool simplex,
+              double scale, int tries, double informed, double small) {
+             const std::size_t n = weights.size(), leaves = states.size();
+             require(codes.shape(0) == n && codes.shape(1) == leaves,
+                     "a row of codes for each weight, a column for each leaf");
+             for (std::size_t i = 0; i < leaves; ++i) {
+               require(states(i) >= 1, "leaves have states");
+               for (std::size_t p = 0; p < n; ++p)
+                 require(codes(p, i) >= -1 && codes(p, i) < states(i), "codes out of range");
+             }
+             for (std::size_t p = 0; p < n; ++p) require(weights(p) >= 1, "patterns have copies");
+             require(delta1 > 0 && delta2 > 0 && scale > 0 && informed > 0 && small > 0, "priors and scales above 0");
+             require(log_prior.size() >= 1 && tries >= 0, "at least one class");
+             for (std::size_t i = 0; i < log_prior.size(); ++i)
+               require(std::isfinite(log_prior(i)), "every k is possible");
+             Settings settings{delta1, delta2, copy<double>(log_prior), simplex, scale, tries, informed, small};
+             new (self) Sampler(Patterns(copy<int>(states), codes.data(), copy<Count>(weights)), std::move(settings));
+           })
       .def("advance", &advance);
   // What bayes/stream.py is compared with.
   m.def("draw", [](Words words, int kind, double a, double b, int n) {

@@ -8,7 +8,7 @@
 namespace latentree {
 
 struct Distinct {
-  Indices inverse;       // row -> pattern; patterns are numbered as they first appear
+  Indices inverse;                  // row -> pattern; patterns are numbered as they first appear
   std::vector<std::int64_t> first;  // pattern -> its first row
 };
 

@@ -22,15 +22,17 @@ inline double log_of(double x) {
   std::memcpy(&m, &bits, 8);
   const double f = m - 1.0, s = f / (2.0 + f), z = s * s, w = z * z;
   const double t1 = w * (3.999999999940941908e-01 + w * (2.222219843214978396e-01 + w * 1.531383769920937332e-01));
-  const double t2 = z * (6.666666666666735130e-01 +
-                         w * (2.857142874366239149e-01 + w * (1.818357216161805012e-01 + w * 1.479819860511658591e-01)));
+  const double t2 =
+      z * (6.666666666666735130e-01 +
+           w * (2.857142874366239149e-01 + w * (1.818357216161805012e-01 + w * 1.479819860511658591e-01)));
   const double half = 0.5 * f * f;
   return k * 6.93147180369123816490e-01 + (f - (half - (s * (half + t1 + t2) + k * 1.90821492927058770002e-10)));
 }
 
 // exp(x) = 2^n exp(r), r = x - n ln 2 in [-0.35, 0.35], by its power series.
 inline double exp_of(double x) {
-  const double shifted = x * 1.44269504088896340736 + 6755399441055744.0;  // adding 1.5 x 2^52 rounds to the nearest whole
+  const double shifted =
+      x * 1.44269504088896340736 + 6755399441055744.0;  // adding 1.5 x 2^52 rounds to the nearest whole
   const double n = shifted - 6755399441055744.0;
   const double r = (x - n * 6.93147180369123816490e-01) - n * 1.90821492927058770002e-10;
   double p = 1.0 / 6227020800.0;

@@ -19,8 +19,14 @@ int whole(double value, int most) {
 }
 
 Run::Run(const Plan& plan, const Maximiser& maximiser, bool accelerate, std::vector<double> start)
-    : parameters(start), counts(start.size()), plan_(plan), maximiser_(maximiser), accelerate_(accelerate), next_(std::move(start)),
-      mapped_(next_.size()), total_weight_(std::accumulate(plan.weights.begin(), plan.weights.end(), 0.0)) {}
+    : parameters(start),
+      counts(start.size()),
+      plan_(plan),
+      maximiser_(maximiser),
+      accelerate_(accelerate),
+      next_(std::move(start)),
+      mapped_(next_.size()),
+      total_weight_(std::accumulate(plan.weights.begin(), plan.weights.end(), 0.0)) {}
 
 void Run::absorb(double log_lik, const double* fresh_counts, double tolerance, int max_iterations) {
   ++evaluations;
@@ -96,8 +102,9 @@ void Run::look_around() {
 
 // A head of numbers, four vectors like the parameters, what the accelerator remembers, and the trace.
 std::vector<double> Run::state() const {
-  std::vector<double> out = {log_likelihood,      double(evaluations), double(static_cast<int>(status)), double(bold_),
-                             double(plain_steps_), double(probing_),    probe_objective_};
+  std::vector<double> out = {log_likelihood,  double(evaluations),  double(static_cast<int>(status)),
+                             double(bold_),   double(plain_steps_), double(probing_),
+                             probe_objective_};
   for (const auto* part : {&parameters, &counts, &next_, &mapped_}) out.insert(out.end(), part->begin(), part->end());
   accelerator_.append_to(out);
   out.insert(out.end(), trace.begin(), trace.end());
@@ -126,8 +133,7 @@ void Run::restore(const std::vector<double>& state) {
 Em::Em(std::shared_ptr<const Engine> engine, Maximiser maximiser, bool accelerate,
        std::vector<std::vector<double>> starts)
     : engine_(std::move(engine)), maximiser_(std::move(maximiser)), accelerate_(accelerate) {
-  for (auto& s : starts)
-    runs_.push_back(std::make_unique<Run>(engine_->plan(), maximiser_, accelerate, std::move(s)));
+  for (auto& s : starts) runs_.push_back(std::make_unique<Run>(engine_->plan(), maximiser_, accelerate, std::move(s)));
 }
 
 void Em::keep(const std::vector<std::size_t>& chosen) {

@@ -51,8 +51,8 @@ void Engine::evaluate(const double* const* parameters, int lanes, double* log_li
   for (const auto& [row, lane] : refused) {
     const double w = plan_.weights[row];
     if (w == 0.0) continue;
-    log_likelihood[lane] +=
-        w * log_space_row(plan_, parameters[lane], plan_.representative[row], w, counts ? counts[lane] : nullptr, nullptr);
+    log_likelihood[lane] += w * log_space_row(plan_, parameters[lane], plan_.representative[row], w,
+                                              counts ? counts[lane] : nullptr, nullptr);
   }
 }
 
@@ -93,7 +93,7 @@ std::vector<double> Engine::posteriors(const double* parameters, const std::vect
     all += plan_.states[v];
   }
   std::vector<double> out(std::size_t(plan_.n_rows()) * width, 0.0), everything(all);
-  std::vector<Index> at(plan_.slots.size(), -1);               // the row of each table this data row uses
+  std::vector<Index> at(plan_.slots.size(), -1);  // the row of each table this data row uses
   std::vector<std::vector<double>> mass(plan_.slots.size());
   for (std::size_t s = 0; s < plan_.slots.size(); ++s) mass[s].resize(plan_.slots[s].states);
 
@@ -142,7 +142,8 @@ std::vector<double> Engine::posteriors(const double* parameters, const std::vect
             double p = at[op.out] == x ? 1.0 : 0.0;
             if (at[op.out] == states) {
               p = 0.0;
-              for (Index i = 0; i < plan_.slots[op.out].states; ++i) p += mass[op.out][i] * t[std::size_t(i) * states + x];
+              for (Index i = 0; i < plan_.slots[op.out].states; ++i)
+                p += mass[op.out][i] * t[std::size_t(i) * states + x];
             }
             answer[place[lower] + x] = p;
           }
@@ -225,7 +226,7 @@ void Maximiser::maximise(const Plan& plan, const double* counts, const double* o
         share = std::max(share, 0.0);
         for (std::int64_t i = at; i < at + k; ++i)
           if (held.empty() || !held[i]) fresh[i] = fresh[i] / sum * share;  // 1 / sum may overflow
-      } else {  // nothing seen: nothing learned
+      } else {                                                              // nothing seen: nothing learned
         std::copy_n(old + at, k, fresh + at);
       }
     }

@@ -45,8 +45,8 @@ class Engine {
 // How new parameters follow from expected counts: counts + pseudo-counts, normalised row by row.
 // Held entries keep their value and the others share what they leave.
 struct Maximiser {
-  std::vector<double> pseudo;         // empty: none
-  std::vector<std::uint8_t> held;     // empty: none
+  std::vector<double> pseudo;      // empty: none
+  std::vector<std::uint8_t> held;  // empty: none
 
   void maximise(const Plan& plan, const double* counts, const double* old, double* fresh) const;
   double log_prior(const Plan& plan, const double* parameters) const;  // sum of pseudo * log(parameter)
@@ -66,14 +66,14 @@ class Accelerator {
 
  private:
   static constexpr std::size_t kMemory = 5;
-  std::vector<double> x_, f_;  // logarithms of the last point, and of its EM step less these
+  std::vector<double> x_, f_;                            // logarithms of the last point, and of its EM step less these
   std::vector<std::vector<double>> points_, residuals_;  // differences of these
-  double longest_ = 100.0;     // by how much a step may be stretched
+  double longest_ = 100.0;                               // by how much a step may be stretched
 };
 
 // A point nearby, to see whether a fixed point of EM is one that EM would leave.
-void nudge(const Plan& plan, const Maximiser& maximiser, const std::vector<double>& at, const std::vector<double>& counts,
-           std::vector<double>& out);
+void nudge(const Plan& plan, const Maximiser& maximiser, const std::vector<double>& at,
+           const std::vector<double>& counts, std::vector<double>& out);
 
 // A number of a saved state as a whole number from 0 to `most`; anything else is refused.
 int whole(double value, int most);
@@ -101,17 +101,17 @@ class Run {
   void look_around();
 
   static constexpr std::size_t kHead = 7;  // numbers before the vectors of a state
-  static constexpr int kWarmUp = 20;  // plain steps first: they choose the basin
-  static constexpr int kProbe = 20;   // passes spent on looking whether a fixed point is a saddle
+  static constexpr int kWarmUp = 20;       // plain steps first: they choose the basin
+  static constexpr int kProbe = 20;        // passes spent on looking whether a fixed point is a saddle
 
   const Plan& plan_;
   const Maximiser& maximiser_;
   bool accelerate_;
-  bool bold_ = false;                      // next_ was extrapolated
-  std::vector<double> next_, mapped_;      // mapped_: the EM step from the last point
+  bool bold_ = false;                  // next_ was extrapolated
+  std::vector<double> next_, mapped_;  // mapped_: the EM step from the last point
   Accelerator accelerator_;
   int plain_steps_ = 0;
-  int probing_ = 0;                        // passes left of a look around a fixed point
+  int probing_ = 0;  // passes left of a look around a fixed point
   double probe_objective_ = 0.0;
   double total_weight_;
 };
@@ -129,11 +129,11 @@ class Em {
   std::size_t n_runs() const { return runs_.size(); }
   std::mutex& mutex() { return mutex_; }
   void keep(const std::vector<std::size_t>& chosen);  // drops the others; those stopped by their iterations go on
-  // The same in two halves, for data that lie elsewhere: the points [n][parameters] at which the unfinished runs want to
-  // know log-likelihood and counts, and the answers in the same order.
+  // The same in two halves, for data that lie elsewhere: the points [n][parameters] at which the unfinished runs want
+  // to know log-likelihood and counts, and the answers in the same order.
   std::vector<double> asked() const;
   void answer(const double* log_likelihood, const double* counts, std::size_t n, int max_iterations, double tolerance);
-  int given_up() const { return given_up_; }           // passes spent on runs that were dropped
+  int given_up() const { return given_up_; }  // passes spent on runs that were dropped
   void restore(const std::vector<std::vector<double>>& states, int given_up);
 
  private:

@@ -125,7 +125,8 @@ double Sampler::log_split_terms(const Split& s, int k) const {
         squares += v * v;
         jacobian += s.first[a] + s.second[a] - s.one[a];
       }
-      proposal -= 0.5 * (r - 1) * std::log(kTwoPi * s2) + 0.5 * std::log(double(r)) + (squares - sum * sum / r) / (2.0 * s2);
+      proposal -=
+          0.5 * (r - 1) * std::log(kTwoPi * s2) + 0.5 * std::log(double(r)) + (squares - sum * sum / r) / (2.0 * s2);
     } else {
       for (int a = from + 1; a <= last; ++a) jacobian += s.one[a] - s.log_u - s.log_v;
     }

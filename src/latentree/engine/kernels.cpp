@@ -18,11 +18,11 @@
 namespace latentree::LATENTREE_ISA {
 namespace {
 
-constexpr int kBlock = 64;             // top rows handled together
+constexpr int kBlock = 64;  // top rows handled together
 constexpr double kTiny = std::numeric_limits<double>::min();
-constexpr double kRefuse = 1e-200;     // rows with a smaller probability are redone in logarithms
-constexpr double kLost = 1e-300;       // what an entry may lose when a product underflows
-constexpr double kLostShare = 1e-20;   // and the share of a row's probability this may be
+constexpr double kRefuse = 1e-200;    // rows with a smaller probability are redone in logarithms
+constexpr double kLost = 1e-300;      // what an entry may lose when a product underflows
+constexpr double kLostShare = 1e-20;  // and the share of a row's probability this may be
 constexpr double kLn2 = 0.693147180559945309417;
 
 // ---- layout ---------------------------------------------------------------------------------------
@@ -46,17 +46,25 @@ void dispatch(Index k, int lanes, F&& f) {
   auto with = [&]<int W>() {
     if (lanes > 1) {
       switch (k) {
-        case 2: return f.template operator()<W, 2, true>();
-        case 3: return f.template operator()<W, 3, true>();
-        case 4: return f.template operator()<W, 4, true>();
-        default: return f.template operator()<W, 0, true>();
+        case 2:
+          return f.template operator()<W, 2, true>();
+        case 3:
+          return f.template operator()<W, 3, true>();
+        case 4:
+          return f.template operator()<W, 4, true>();
+        default:
+          return f.template operator()<W, 0, true>();
       }
     }
     switch ((k + W - 1) / W) {
-      case 1: return f.template operator()<W, 1, false>();
-      case 2: return f.template operator()<W, 2, false>();
-      case 3: return f.template operator()<W, 3, false>();
-      default: return f.template operator()<W, 0, false>();
+      case 1:
+        return f.template operator()<W, 1, false>();
+      case 2:
+        return f.template operator()<W, 2, false>();
+      case 3:
+        return f.template operator()<W, 3, false>();
+      default:
+        return f.template operator()<W, 0, false>();
     }
   };
   const int w = lanes > 1 ? lanes : width_for(k);
@@ -143,7 +151,8 @@ struct LeafView {
 
 LeafView leaf_view(const Pass& pass, const Op& op, bool mass) {
   const Workspace::Table& t = pass.work.tables[op.out];
-  return {mass ? t.mass : t.value, t.stride, pass.work.lanes, pass.plan.slots[op.out].states, pass.plan.states[op.node]};
+  return {mass ? t.mass : t.value, t.stride, pass.work.lanes, pass.plan.slots[op.out].states,
+          pass.plan.states[op.node]};
 }
 
 void leaf_up(const Pass& pass, const Op& op) {
@@ -346,13 +355,14 @@ void product_down(const Pass& pass, const Op& op) {
 // ---- edges ----------------------------------------------------------------------------------------
 // Messages [rows][in] times the matrix [in][out]; a reversed edge out of the model's root carries its prior.
 struct Edge {
-  double* to_out;   // [in][out stride]
-  double* to_in;    // [out][in stride]
-  double* counts;   // [out][in stride]
+  double* to_out;  // [in][out stride]
+  double* to_in;   // [out][in stride]
+  double* counts;  // [out][in stride]
   Index in_states, out_states;
   std::size_t in_stride, out_stride;
-  std::size_t in_row;   // doubles from one incoming row to the next: fewer than in_stride if they are the same in every lane
-  bool once;            // they are
+  std::size_t
+      in_row;  // doubles from one incoming row to the next: fewer than in_stride if they are the same in every lane
+  bool once;   // they are
 };
 
 Edge edge_view(const Pass& pass, std::size_t at) {
@@ -411,8 +421,8 @@ void edge_up(const Pass& pass, std::size_t at) {
   for (int b = 0; b < lanes; ++b)
     for (Index i = 0; i < e.in_states; ++i)
       for (Index o = 0; o < e.out_states; ++o)
-        e.to_in[o * e.in_stride + std::size_t(i) * lanes + b] = e.to_out[i * e.out_stride + std::size_t(o) * lanes + b] =
-            edge_entry(pass, op, b, i, o);
+        e.to_in[o * e.in_stride + std::size_t(i) * lanes + b] =
+            e.to_out[i * e.out_stride + std::size_t(o) * lanes + b] = edge_entry(pass, op, b, i, o);
   const double* in = pass.work.tables[op.in[0]].value;
   double* out = pass.work.tables[op.out].value;
   const Index rows = pass.plan.slots[op.out].rows;
@@ -639,16 +649,28 @@ void top(const Pass& pass) {
 void run(const Pass& pass) {
   const std::vector<Op>& ops = pass.plan.ops;
   for (std::size_t at = 0; at < ops.size(); ++at) switch (ops[at].kind) {
-      case Kind::leaf: leaf_up(pass, ops[at]); break;
-      case Kind::product: product_up(pass, ops[at]); break;
-      case Kind::edge: edge_up(pass, at); break;
+      case Kind::leaf:
+        leaf_up(pass, ops[at]);
+        break;
+      case Kind::product:
+        product_up(pass, ops[at]);
+        break;
+      case Kind::edge:
+        edge_up(pass, at);
+        break;
     }
   top(pass);
   if (!pass.counts) return;
   for (std::size_t at = ops.size(); at-- > 0;) switch (ops[at].kind) {
-      case Kind::leaf: leaf_down(pass, ops[at]); break;
-      case Kind::product: product_down(pass, ops[at]); break;
-      case Kind::edge: edge_down(pass, at); break;
+      case Kind::leaf:
+        leaf_down(pass, ops[at]);
+        break;
+      case Kind::product:
+        product_down(pass, ops[at]);
+        break;
+      case Kind::edge:
+        edge_down(pass, at);
+        break;
     }
 }
 
@@ -657,7 +679,7 @@ void run(const Pass& pass) {
 #define LATENTREE_TEXT(x) LATENTREE_TEXT_(x)
 #define LATENTREE_TEXT_(x) #x
 extern const Kernels table;
-const Kernels table = {LATENTREE_TEXT(LATENTREE_ISA), kWidth, make_workspace, run, log_all, exp_all,
-                       dot, mix, mix_factors, weigh_logs};
+const Kernels table = {
+    LATENTREE_TEXT(LATENTREE_ISA), kWidth, make_workspace, run, log_all, exp_all, dot, mix, mix_factors, weigh_logs};
 
 }  // namespace latentree::LATENTREE_ISA

@@ -27,13 +27,13 @@ struct Workspace {
   struct Table {
     double* value = nullptr;
     double* mass = nullptr;
-    double* scale = nullptr;    // [row][2][lane]: log-scale, and how much an entry may have lost to underflow
-    std::size_t stride = 0;     // doubles from one row to the next
+    double* scale = nullptr;  // [row][2][lane]: log-scale, and how much an entry may have lost to underflow
+    std::size_t stride = 0;   // doubles from one row to the next
   };
   const Kernels* kernels = nullptr;  // those it was made by
   int lanes = 1;
-  std::vector<Table> tables;    // per slot
-  std::vector<double*> edges;   // per op (edges): matrix both ways round, then its counts
+  std::vector<Table> tables;   // per slot
+  std::vector<double*> edges;  // per op (edges): matrix both ways round, then its counts
   double* prior = nullptr;
   std::vector<std::vector<double*>> piece_mass;  // [piece - 1][top part]: mass kept apart until the pieces are added
   std::vector<Buffer> buffers;
@@ -42,10 +42,10 @@ struct Workspace {
 struct Pass {
   const Plan& plan;
   Workspace& work;
-  const double* const* parameters;  // [lanes]
-  double* const* counts;            // [lanes], added to; nullptr: no way down
-  double* log_likelihood;           // [lanes], set
-  double* row_log_likelihood;       // [top rows] (one lane only), or nullptr
+  const double* const* parameters;              // [lanes]
+  double* const* counts;                        // [lanes], added to; nullptr: no way down
+  double* log_likelihood;                       // [lanes], set
+  double* row_log_likelihood;                   // [top rows] (one lane only), or nullptr
   std::vector<std::pair<Index, int>>* refused;  // (top row, lane) that must be redone in logs
   const Parallel& parallel;
 };

@@ -1,5 +1,5 @@
-// Reversible jump with the allocation integrated out: the same splits, and births and deaths of any component, judged by
-// the likelihood of the mixture (docs/mathematics/reversible-jump.md, "Without the allocation").
+// Reversible jump with the allocation integrated out: the same splits, and births and deaths of any component, judged
+// by the likelihood of the mixture (docs/mathematics/reversible-jump.md, "Without the allocation").
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -92,15 +92,17 @@ double Sampler::log_prior_over_proposal(const std::vector<double>& log_f) const 
 
 // Its weight is Beta(1, k), or Beta(1, small).
 double Sampler::log_weight_proposal(double log_rest, int k) const {
-  return log_sum(std::log(double(k)) + (k - 1) * log_rest, std::log(settings_.small) + (settings_.small - 1.0) * log_rest) - std::log(2.0);
+  return log_sum(std::log(double(k)) + (k - 1) * log_rest,
+                 std::log(settings_.small) + (settings_.small - 1.0) * log_rest) -
+         std::log(2.0);
 }
 
 // ln of A_B without the data: any component may die, so its choice cancels against the places a new one can take.
 double Sampler::log_birth_terms(int k, double log_p, double log_rest) const {
   const double d1 = settings_.delta1;
   return settings_.log_prior[k] - settings_.log_prior[k - 1] + log_gamma((k + 1) * d1) - log_gamma(k * d1) -
-         log_gamma(d1) + (d1 - 1.0) * log_p + (k * (d1 - 1.0) + (k - 1)) * log_rest +
-         std::log(1.0 - chance_up(k + 1)) - std::log(chance_up(k)) - log_weight_proposal(log_rest, k);
+         log_gamma(d1) + (d1 - 1.0) * log_p + (k * (d1 - 1.0) + (k - 1)) * log_rest + std::log(1.0 - chance_up(k + 1)) -
+         std::log(chance_up(k)) - log_weight_proposal(log_rest, k);
 }
 
 void Sampler::birth_or_death_marginal(Chain& c, Densities& d) const {

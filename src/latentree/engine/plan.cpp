@@ -7,19 +7,19 @@
 namespace latentree {
 namespace {
 
-constexpr int kMaxDepth = 32;          // leaves multiplied before rows are rescaled
-constexpr int kMaxTopDepth = 64;       // and in one n-ary product
-constexpr int kScaledDepth = 8;        // what a rescaled part counts for there: two of them may still disagree
-constexpr Index kSample = 1024;        // data rows looked at when choosing an order or a root
+constexpr int kMaxDepth = 32;              // leaves multiplied before rows are rescaled
+constexpr int kMaxTopDepth = 64;           // and in one n-ary product
+constexpr int kScaledDepth = 8;            // what a rescaled part counts for there: two of them may still disagree
+constexpr Index kSample = 1024;            // data rows looked at when choosing an order or a root
 constexpr std::size_t kGreedyParts = 200;  // more parts than this are paired off in order
-constexpr Index kMaxParts = 16;        // parts of one product
-constexpr double kMergeBelow = 0.2;    // two parts are joined when that leaves fewer rows than this share
-constexpr Index kPiece = 4096;         // top rows in one piece of work
+constexpr Index kMaxParts = 16;            // parts of one product
+constexpr double kMergeBelow = 0.2;        // two parts are joined when that leaves fewer rows than this share
+constexpr Index kPiece = 4096;             // top rows in one piece of work
 constexpr Index kMaxPieces = 16;
 
 // Numbering of the distinct pairs (a[i], b[i]), in the order of (a, b).
 struct Numbering {
-  Indices id;   // per row
+  Indices id;  // per row
   Index count = 0;
 };
 
@@ -308,8 +308,8 @@ class Compiler {
         for (std::size_t j = i + 1; j < n; ++j)
           if (alive[i] && alive[j] && (bi == n || cost[i * n + j] < cost[bi * n + bj])) bi = i, bj = j;
       if (plan_.slots[parts[bi].slot].rows < plan_.slots[parts[bj].slot].rows) std::swap(parts[bi], parts[bj]);
-      const Numbering joint = number_pairs(parts[bi].id, plan_.slots[parts[bi].slot].rows, parts[bj].id,
-                                           plan_.slots[parts[bj].slot].rows);
+      const Numbering joint =
+          number_pairs(parts[bi].id, plan_.slots[parts[bi].slot].rows, parts[bj].id, plan_.slots[parts[bj].slot].rows);
       if (joint.count > kMergeBelow * rows) break;
       std::vector<Part> pair;
       pair.push_back(std::move(parts[bi]));
@@ -353,9 +353,8 @@ class Compiler {
 
   // The largest part first: rows are sorted by it, so that its table is read and written in order.
   void sort_parts(std::vector<Part>& parts) const {
-    std::stable_sort(parts.begin(), parts.end(), [&](const Part& a, const Part& b) {
-      return plan_.slots[a.slot].rows > plan_.slots[b.slot].rows;
-    });
+    std::stable_sort(parts.begin(), parts.end(),
+                     [&](const Part& a, const Part& b) { return plan_.slots[a.slot].rows > plan_.slots[b.slot].rows; });
   }
 
   Numbering number_all(const std::vector<Part>& parts) const {
@@ -376,8 +375,7 @@ class Compiler {
   Indices index_of(const std::vector<Part>& parts, const Numbering& all) const {
     Indices index(std::size_t(all.count) * parts.size());
     for (Index i = 0; i < n_rows_; ++i)
-      for (std::size_t j = 0; j < parts.size(); ++j)
-        index[std::size_t(all.id[i]) * parts.size() + j] = parts[j].id[i];
+      for (std::size_t j = 0; j < parts.size(); ++j) index[std::size_t(all.id[i]) * parts.size() + j] = parts[j].id[i];
     return index;
   }
 
@@ -419,9 +417,7 @@ class Compiler {
       if (!is_leaf(v)) inner.push_back(v);
     if (inner.size() == 1 || n_rows_ == 0) return inner[0];
     const Indices nothing(sampled_.size(), 0);
-    auto joined = [&](const Numbering& a, const Numbering& b) {
-      return number_pairs(a.id, a.count, b.id, b.count);
-    };
+    auto joined = [&](const Numbering& a, const Numbering& b) { return number_pairs(a.id, a.count, b.id, b.count); };
     auto seen_at = [&](Index v) {
       Numbering all{nothing, 1};
       for (Index c : columns_at_[v]) {
@@ -466,14 +462,13 @@ class Compiler {
       for (Index u : neighbours_[v])
         if (u != 0 && plan_.parent[u] == v && !is_leaf(u)) inside += below[u];
       for (Index u : neighbours_[v])
-        if (u != 0 && plan_.parent[u] == v && !is_leaf(u))
-          above[u] = inside - below[u] + edge(v, u, down[u].count);
+        if (u != 0 && plan_.parent[u] == v && !is_leaf(u)) above[u] = inside - below[u] + edge(v, u, down[u].count);
     }
     Index best = inner[0];
     double least = -1.0;
     for (Index v : inner) {
-      double cost = (v == 0 ? 0.0 : above[v]) +
-                    double(sampled_.size()) * plan_.states[v] * 2.0 * double(neighbours_[v].size());
+      double cost =
+          (v == 0 ? 0.0 : above[v]) + double(sampled_.size()) * plan_.states[v] * 2.0 * double(neighbours_[v].size());
       for (Index u : neighbours_[v])
         if (u != 0 && plan_.parent[u] == v && !is_leaf(u)) cost += below[u];
       if (least < 0.0 || cost < least) least = cost, best = v;

@@ -17,8 +17,8 @@ using Indices = std::vector<Index>;
 struct Column {
   Index node;
   Indices ids;
-  std::vector<double> likelihood;  // [n_ids][states], empty for hard values
-  std::vector<double> log_scale;   // [n_ids], empty when all are zero
+  std::vector<double> likelihood;      // [n_ids][states], empty for hard values
+  std::vector<double> log_scale;       // [n_ids], empty when all are zero
   std::vector<double> log_likelihood;  // [n_ids][states], for entries too small for `likelihood`; empty: its logarithms
   bool hard() const { return likelihood.empty(); }
 };
@@ -27,9 +27,9 @@ struct Column {
 struct Slot {
   Index rows = 0;
   Index states = 0;
-  int depth = 0;         // leaves multiplied since the rows were last rescaled
-  bool constant = false; // given from outside: mass that flows into it is dropped
-  bool scaled = false;   // rows carry a log-scale
+  int depth = 0;                  // leaves multiplied since the rows were last rescaled
+  bool constant = false;          // given from outside: mass that flows into it is dropped
+  bool scaled = false;            // rows carry a log-scale
   std::vector<double> value;      // constant slots only
   std::vector<double> log_scale;  // constant slots only
 };
@@ -39,10 +39,10 @@ enum class Kind { leaf, product, edge };
 struct Op {
   Kind kind;
   Index out;
-  std::vector<Index> in;   // product: its parts; edge: the one message that is carried over
-  Indices index;           // product: [rows of out][parts], which row of each part
-  Index node = -1;         // leaf, edge: the node whose table is used (the lower end in the model's rooting)
-  bool reversed = false;   // edge: the message runs from the model's parent down to its child
+  std::vector<Index> in;  // product: its parts; edge: the one message that is carried over
+  Indices index;          // product: [rows of out][parts], which row of each part
+  Index node = -1;        // leaf, edge: the node whose table is used (the lower end in the model's rooting)
+  bool reversed = false;  // edge: the message runs from the model's parent down to its child
 };
 
 struct Plan {
@@ -57,24 +57,24 @@ struct Plan {
 
   // the top: where all messages meet, in node `root` (any inner node, not only the model's root)
   Index root = 0;
-  std::vector<Index> top;      // slots
-  Indices top_index;           // [top rows][parts], sorted by the first part
-  std::vector<double> weights; // per top row
-  Indices row_of;              // data row -> top row (-1: weight zero everywhere is still mapped)
-  Indices representative;      // top row -> a data row with this pattern
-  std::vector<Index> cuts;     // top rows are worked on in these fixed pieces, whatever the threads
+  std::vector<Index> top;       // slots
+  Indices top_index;            // [top rows][parts], sorted by the first part
+  std::vector<double> weights;  // per top row
+  Indices row_of;               // data row -> top row (-1: weight zero everywhere is still mapped)
+  Indices representative;       // top row -> a data row with this pattern
+  std::vector<Index> cuts;      // top rows are worked on in these fixed pieces, whatever the threads
 
   Index n_rows() const { return static_cast<Index>(weights.size()); }
-  double work() const;         // multiply-adds of one pass, for choosing and for the benchmarks
-  std::size_t n_bytes() const; // memory it takes, but for what does not grow with the data
+  double work() const;          // multiply-adds of one pass, for choosing and for the benchmarks
+  std::size_t n_bytes() const;  // memory it takes, but for what does not grow with the data
 };
 
 struct PlanOptions {
-  bool share = true;        // false: one message row per data row (what sharing is measured against)
-  Index root = -1;          // -1: choose the cheapest
+  bool share = true;  // false: one message row per data row (what sharing is measured against)
+  Index root = -1;    // -1: choose the cheapest
 };
 
-Plan compile(Indices parent, Indices states, std::vector<Column> columns,
-             const std::vector<double>& weights, const PlanOptions& options);
+Plan compile(Indices parent, Indices states, std::vector<Column> columns, const std::vector<double>& weights,
+             const PlanOptions& options);
 
 }  // namespace latentree

@@ -11,10 +11,10 @@ namespace latentree {
 namespace {
 
 constexpr double kTiny = 1e-300;
-constexpr Index kBlock = 128;    // rows worked on together
+constexpr Index kBlock = 128;       // rows worked on together
 constexpr std::size_t kPlaces = 8;  // places looked at more closely
-constexpr double kSmall = 0.01;  // a gain that is not worth another pass
-constexpr double kAhead = 20.0;  // a place is given up when so many more gains like its last would not do
+constexpr double kSmall = 0.01;     // a gain that is not worth another pass
+constexpr double kAhead = 20.0;     // a place is given up when so many more gains like its last would not do
 
 // One branch: how the beliefs of all other nodes change when it is taken away, and what they then say about it.
 class Mover {
@@ -86,7 +86,8 @@ class Mover {
       result_.goes[latent] = std::numeric_limits<double>::quiet_NaN();
       for (Index s = 0; s < f_.states[latent]; ++s)
         for (Index x = 0; x < b_.states; ++x)
-          worth[latent] += table(counts_, latent, s)[x] * std::log(std::max(table(result_.tables, latent, s)[x], kTiny));
+          worth[latent] +=
+              table(counts_, latent, s)[x] * std::log(std::max(table(result_.tables, latent, s)[x], kTiny));
     }
     std::stable_sort(alive_.begin(), alive_.end(), [&](Index a, Index b) { return worth[a] > worth[b]; });
     if (alive_.size() > kPlaces) alive_.resize(kPlaces);
@@ -141,8 +142,8 @@ class Mover {
       const Link& link = f_.links[l];
       const Index from = f_.states[link.from];
       for (Index t = 0; t < f_.states[link.to]; ++t)
-        k_.mix_factors(link.table + std::size_t(t) * from, link.cavity + first, f_.rows, ratio(link.from, 0), kBlock, from,
-                       n, ratio(link.to, t));
+        k_.mix_factors(link.table + std::size_t(t) * from, link.cavity + first, f_.rows, ratio(link.from, 0), kBlock,
+                       from, n, ratio(link.to, t));
       scale(ratio(link.to, 0), kBlock, f_.states[link.to], n);
     }
   }

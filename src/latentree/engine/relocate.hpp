@@ -1,5 +1,5 @@
-// Where each branch of a tree would hang best: for every branch and every latent node, how likely the branch is when it hangs
-// there, all else staying as it is. The node is judged without the branch.
+// Where each branch of a tree would hang best: for every branch and every latent node, how likely the branch is when it
+// hangs there, all else staying as it is. The node is judged without the branch.
 #pragma once
 #include <vector>
 
@@ -35,8 +35,9 @@ struct Forest {
 };
 
 struct Moved {
-  double stays = 0.0;          // log-likelihood of the branch where it hangs now, given all else
-  std::vector<double> goes;    // [latents]: the same where it would hang; nan: part of the branch, far away, or not worth a look
+  double stays = 0.0;  // log-likelihood of the branch where it hangs now, given all else
+  std::vector<double>
+      goes;  // [latents]: the same where it would hang; nan: part of the branch, far away, or not worth a look
   std::vector<double> tables;  // [latents][most states][states]: P(top | latent)
 };
 

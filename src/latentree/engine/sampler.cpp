@@ -49,13 +49,20 @@ Sampler::Sampler(Patterns patterns, Settings settings) : rows_(std::move(pattern
 
 void Sampler::make(Chain& c, Move move) const {
   switch (move) {
-    case Move::weights: return draw_weights(c);
-    case Move::parameters: return draw_parameters(c);
-    case Move::allocation: return allocate(c);
-    case Move::split_combine: return split_or_combine(c);
-    case Move::birth_death: return birth_or_death(c);
-    case Move::n_classes: return draw_n_classes(c);
-    case Move::marginal: return jump_marginal(c);
+    case Move::weights:
+      return draw_weights(c);
+    case Move::parameters:
+      return draw_parameters(c);
+    case Move::allocation:
+      return allocate(c);
+    case Move::split_combine:
+      return split_or_combine(c);
+    case Move::birth_death:
+      return birth_or_death(c);
+    case Move::n_classes:
+      return draw_n_classes(c);
+    case Move::marginal:
+      return jump_marginal(c);
   }
 }
 

@@ -18,10 +18,10 @@ enum class Try { split, combine, birth, death, n };  // what is counted: tried a
 
 // Patterns as lists of cells; a cell is a state of a leaf, and a missing value has none.
 struct Patterns {
-  std::vector<int> states;   // of each leaf
-  std::vector<int> offsets;  // first cell of each leaf, then the number of cells
-  std::vector<int> cells;    // of all patterns, one after the other
-  std::vector<int> begin;    // where a pattern's cells begin
+  std::vector<int> states;           // of each leaf
+  std::vector<int> offsets;          // first cell of each leaf, then the number of cells
+  std::vector<int> cells;            // of all patterns, one after the other
+  std::vector<int> begin;            // where a pattern's cells begin
   std::vector<Count> weights, ends;  // copies of each pattern, and their running sum
   Count n = 0;
 
@@ -68,7 +68,7 @@ class Sampler {
   void draw_weights(Chain& c) const;
   void draw_parameters(Chain& c) const;
   void allocate(Chain& c) const;
-  double log_density(const double* log_theta, int pattern) const;  // ln f(y | theta)
+  double log_density(const double* log_theta, int pattern) const;              // ln f(y | theta)
   std::pair<double, double> log_densities(const Split& s, int pattern) const;  // of the two
   double log_density(const Chain& c, int j, int pattern) const {
     return log_density(c.log_theta.data() + std::size_t(j) * rows_.n_cells(), pattern);
@@ -103,7 +103,7 @@ class Sampler {
 
   Patterns rows_;
   Settings settings_;
-  std::vector<double> log_row_;    // of each pattern: ln of its share of the rows times what seeing it does to the priors
+  std::vector<double> log_row_;  // of each pattern: ln of its share of the rows times what seeing it does to the priors
   std::vector<double> log_given_;  // [t][k]: ln P(k | t occupied classes)
 };
 

@@ -1,5 +1,6 @@
 // W doubles handled as one. GCC and Clang get their own vector types, other compilers plain loops.
-// Included once for each instruction set, whose namespace keeps what is compiled for one from being linked into another.
+// Included once for each instruction set, whose namespace keeps what is compiled for one from being linked into
+// another.
 #pragma once
 #include <cstring>
 
@@ -44,10 +45,10 @@ struct Vec {
     for (int i = 0; i < W; ++i) v.x[i] = a;
     return v;
   }
-#define LATENTREE_VEC_OP(op)                             \
-  friend Vec operator op(Vec a, Vec b) {                 \
+#define LATENTREE_VEC_OP(op)                               \
+  friend Vec operator op(Vec a, Vec b) {                   \
     for (int i = 0; i < W; ++i) a.x[i] = a.x[i] op b.x[i]; \
-    return a;                                            \
+    return a;                                              \
   }
   LATENTREE_VEC_OP(+)
   LATENTREE_VEC_OP(-)

@@ -66,9 +66,7 @@ def cg(
     return ascend(model, table, _Conjugate("cg", beta, line_search, warm_up), **options)
 
 
-def gcg(
-    model: Model, table: Table, *, line_search: Search = "wolfe", warm_up: bool = True, **options: Any
-) -> Fit:
+def gcg(model: Model, table: Table, *, line_search: Search = "wolfe", warm_up: bool = True, **options: Any) -> Fit:
     """Generalised conjugate gradients; parameters as in :func:`cg`."""
     _check(line_search)
     return ascend(model, table, _Conjugate("gcg", None, line_search, warm_up), **options)

@@ -239,9 +239,7 @@ class Raw:
             column, cut = own.column(), cuts.get(own.name)
             if decimal == ",":
                 column = read_commas(column, gone, every=True)
-            out.append(
-                learn(own.name, column, own.counts, missing=gone, bins=general, cut=cut, merge_rare=merge_rare)
-            )
+            out.append(learn(own.name, column, own.counts, missing=gone, bins=general, cut=cut, merge_rare=merge_rare))
         warn_of_constants([coding.variable for coding in out])
         return out
 
@@ -296,9 +294,7 @@ def _merge_coded(
         raise DataError("There is no piece of data.")
 
 
-def table_of_piece(
-    piece: Any, variables: Sequence[Variable], unseen: str, options: Mapping[str, Any]
-) -> Table | None:
+def table_of_piece(piece: Any, variables: Sequence[Variable], unseen: str, options: Mapping[str, Any]) -> Table | None:
     """The distinct rows of one piece, coded by the states of variables; None if no row counts."""
     columns, rows = raw_columns(piece), _length(piece)
     if rows == 0:

@@ -301,5 +301,3 @@ def _connected() -> Any:
         return get_client()
     except ValueError:
         return None
-
-

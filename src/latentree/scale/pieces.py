@@ -153,9 +153,7 @@ def _rows(n_columns: int, cells: float) -> int:
     return int(np.clip(cells // max(n_columns, 1), LEAST, LARGEST))
 
 
-def _parquet(
-    file: Path, keys: Mapping[str, str | None], columns: Sequence[str] | None, cells: float
-) -> Iterator[Any]:
+def _parquet(file: Path, keys: Mapping[str, str | None], columns: Sequence[str] | None, cells: float) -> Iterator[Any]:
     """Read batches of a Parquet file; what the folders above it say are columns too."""
     try:
         import pyarrow as pa
@@ -198,5 +196,3 @@ def _arrow(batch: Any) -> Any:
     import pyarrow as pa
 
     return pa.Table.from_batches([batch])
-
-

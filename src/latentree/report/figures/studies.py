@@ -17,9 +17,7 @@ from .axes import axes, plain, pyplot
 __all__ = ["plot_growth", "plot_progress", "plot_race", "save_panels", "to_svg"]
 
 
-def plot_race(
-    curves: Mapping[str, tuple[Sequence[float], Sequence[float]]], ax: Any = None, *, title: str = ""
-) -> Any:
+def plot_race(curves: Mapping[str, tuple[Sequence[float], Sequence[float]]], ax: Any = None, *, title: str = "") -> Any:
     """Draw scores against time, one curve for each learner.
 
     Parameters
