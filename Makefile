@@ -42,7 +42,8 @@ test-browser: $(READY)
 	LATENTREE_BROWSER="$$($(BIN)/python tests/browser/install.py)" $(BIN)/python -m pytest tests/browser
 
 lint: $(READY)
-	$(BIN)/ruff check src tests benchmarks docs/site
+	$(BIN)/ruff check src tests benchmarks studies docs/site
+	$(BIN)/ruff format --check src tests benchmarks studies docs/site
 	$(BIN)/mypy
 
 # Ratios against StepMix and against the engine's own slow settings; see docs/benchmarks.md.
@@ -70,6 +71,10 @@ docs: $(READY)
 	$(BIN)/python docs/site/notebooks.py --stale
 	$(BIN)/python -m sphinx --quiet --fail-on-warning --keep-going -c docs/site -d build/doctrees docs build/site
 	@echo "The site is in build/site/index.html."
+
+# A published study, ours beside theirs: make study-search ARGS="--help"; DATA is the folder of data sets that do not come along.
+study-%: $(READY)
+	$(BIN)/python -m studies.$* $(if $(DATA),--data "$(DATA)") $(ARGS)
 
 # A million damaged files for the readers; FUZZ=10000 for fewer.
 FUZZ ?= 1000000

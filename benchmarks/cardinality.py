@@ -13,11 +13,11 @@ from collections.abc import Callable
 import numpy as np
 
 from latentree import datasets, fit_classes
+from latentree._model import Model
+from latentree._table import Table
 from latentree.cardinality import Settings, States, Step, Task, learn
 from latentree.estimation import partial_em
-from latentree.model import Model
 from latentree.score import bic
-from latentree.table import Table
 
 
 def timed(work: Callable[[], object]) -> tuple[float, object]:

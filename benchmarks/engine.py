@@ -28,12 +28,12 @@ for library in ("OMP", "OPENBLAS", "MKL"):  # one thread for the peer too, unles
 import numpy as np
 import pandas as pd
 
+from latentree._model import Model, random_parameters
+from latentree._table import Table
+from latentree._tree import Tree
 from latentree.engine import _core
-from latentree.engine.plan import Evidence, Plan
+from latentree.engine._plan import Evidence, Plan
 from latentree.estimation import em, random_starts
-from latentree.model import Model, random_parameters
-from latentree.table import Table
-from latentree.tree import Tree
 
 DATA = Path(os.environ.get("LATENTREE_DATA", Path(__file__).parents[2] / "shared" / "data"))
 DOCS = Path(__file__).parents[1] / "docs"
@@ -185,7 +185,7 @@ def peak_memory() -> str:
     code = """
 import numpy as np
 from latentree.estimation import fit_classes
-from latentree.table import Table
+from latentree import Table
 codes = np.asfortranarray(np.random.default_rng(0).integers(0, 2, (10**6, 10), dtype=np.int16))
 Table.from_codes(codes[:1000])
 status = lambda key: next(int(l.split()[1]) for l in open("/proc/self/status") if l.startswith(key))

@@ -23,9 +23,9 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "browser"))
 from examples import large_model
 from playwright.sync_api import Page, sync_playwright
 
-from latentree.model import Model
+from latentree._model import Model
 from latentree.report import describe_tree, explore
-from latentree.report.svg import Drawing
+from latentree.report._svg import Drawing
 
 LOADS = 7
 

@@ -21,8 +21,8 @@ for library in ("OMP", "OPENBLAS", "MKL"):
 import numpy as np
 
 from latentree import datasets
+from latentree._table import Table
 from latentree.bayes import SWEEPS, ClassPrior, Target, effective_samples, init, prior_on_classes, r_hat, step
-from latentree.table import Table
 
 DOCS = Path(__file__).parents[1] / "docs"
 K_MAX = 10

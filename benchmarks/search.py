@@ -20,16 +20,16 @@ for library in ("OMP", "OPENBLAS", "MKL"):
 import numpy as np
 
 from latentree import datasets
+from latentree._model import Model
+from latentree._table import Table
+from latentree._tree import Tree
 from latentree.estimation import em, restart_em
-from latentree.model import Model
 from latentree.search import learn
-from latentree.search.beliefs import Beliefs
-from latentree.search.completed import CompletedData
-from latentree.search.network import Network
-from latentree.search.operators import neighbours
-from latentree.search.restricted import Effort, evaluate, model_of
-from latentree.table import Table
-from latentree.tree import Tree
+from latentree.search._beliefs import Beliefs
+from latentree.search._completed import CompletedData
+from latentree.search._network import Network
+from latentree.search._operators import neighbours
+from latentree.search._restricted import Effort, evaluate, model_of
 
 DATA = Path(os.environ.get("LATENTREE_DATA", Path(__file__).parents[2] / "shared" / "data"))
 EFFORT = Effort(8, 40, 0.0)

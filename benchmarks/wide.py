@@ -25,16 +25,16 @@ for library in ("OMP", "OPENBLAS", "MKL"):
 
 import numpy as np
 
+from latentree._model import Model
+from latentree._table import Table
+from latentree._tree import Tree
+from latentree._variables import numbered
 from latentree.estimation import em
-from latentree.model import Model
 from latentree.runner import Budget
 from latentree.score import bic
 from latentree.search import learn
-from latentree.search.construct import Expected, expected
-from latentree.search.trace import Step
-from latentree.table import Table
-from latentree.tree import Tree
-from latentree.variables import numbered
+from latentree.search._trace import Step
+from latentree.search._wide_start import Expected, expected
 
 CASES = (
     *("tree 300 1000 3", "tree 300 2000 3", "tree 300 4000 3", "tree 300 8000 3", "tree 300 2000 2", "tree 600 2000 3"),

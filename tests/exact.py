@@ -8,8 +8,8 @@ from math import comb
 import numpy as np
 from scipy.special import gammaln, logsumexp
 
-from latentree.model import Model
-from latentree.table import Table
+from latentree._model import Model
+from latentree._table import Table
 
 
 def log_dirichlet(counts: np.ndarray, alpha: float) -> np.ndarray:

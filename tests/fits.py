@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from latentree.engine.plan import Plan
+from latentree._model import Model
+from latentree._table import Table
+from latentree.engine._plan import Plan
 from latentree.estimation import Fit
-from latentree.model import Model
 from latentree.runner import StopReason
-from latentree.table import Table
 
 
 def standing(model: Model, table: Table) -> Fit:

@@ -10,10 +10,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from latentree.engine.plan import Evidence
-from latentree.model import Counts, Model
-from latentree.table import Table
-from latentree.tree import Tree
+from latentree._model import Counts, Model
+from latentree._table import Table
+from latentree._tree import Tree
+from latentree.engine._plan import Evidence
 
 
 def joint(tree: Tree, parameters: np.ndarray) -> np.ndarray:

@@ -8,11 +8,11 @@ from __future__ import annotations
 import numpy as np
 from hypothesis import HealthCheck, settings, strategies as st
 
-from latentree.engine.plan import Evidence
-from latentree.model import Model, normalised, row_starts
-from latentree.table import Table
-from latentree.tree import Tree
-from latentree.variables import Variable, typed
+from latentree._model import Model, normalised, row_starts
+from latentree._table import Table
+from latentree._tree import Tree
+from latentree._variables import Variable, typed
+from latentree.engine._plan import Evidence
 
 # No deadline: test machines are shared, and an example that is slow once is not wrong.
 settings.register_profile("latentree", deadline=None, suppress_health_check=[HealthCheck.too_slow])

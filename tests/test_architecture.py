@@ -15,14 +15,18 @@ ROOT = Path(latentree.__file__).parent
 # A module imports only modules that stand before it here (or in its own package).
 ORDER = [
     "errors",
-    "lazy",
-    "variables",
-    "table",
-    "tree",
-    "model",
-    "files",
+    "_registry",
+    "_options",
+    "_types",
+    "_lazy",
+    "_variables",
+    "_table",
+    "_tree",
+    "_model",
+    "_files",
     "checkpoint",
     "runner",
+    "method",
     "engine",
     "infer",
     "dimension",
@@ -34,20 +38,19 @@ ORDER = [
     "formats",
     "datasets",
     "report",
-    "reproduce",
     "scale",
     "estimators",
     "cli",
 ]
 # Conveniences on the types, imported when they are called.
 LATE = {
-    ("table", "engine"),
-    ("table", "model"),  # for its name in a signature
-    ("table", "formats"),
-    ("table", "scale"),
-    ("model", "infer"),
-    ("model", "formats"),
-    ("model", "report"),
+    ("_table", "engine"),
+    ("_table", "_model"),  # for its name in a signature
+    ("_table", "formats"),
+    ("_table", "scale"),
+    ("_model", "infer"),
+    ("_model", "formats"),
+    ("_model", "report"),
 }
 FOREIGN = {
     "sklearn": {"estimators"},

@@ -7,16 +7,22 @@ import oracle
 import pytest
 import strategies as own
 from hypothesis import given, settings, strategies as st
+from studies import merging
 
 from latentree import dimension
-from latentree.dimension import effective, effective_dimension, identifiability, modular, standard_dimension
-from latentree.dimension.effective import class_dimension
-from latentree.dimension.local import LocalRanks
+from latentree._model import Model, normalised, random_parameters
+from latentree._tree import Tree
+from latentree._variables import numbered
+from latentree.dimension import (
+    _effective as effective,
+    _modular as modular,
+    effective_dimension,
+    identifiability,
+    standard_dimension,
+)
+from latentree.dimension._effective import class_dimension
+from latentree.dimension._local import LocalRanks
 from latentree.errors import ModelError, ParameterError
-from latentree.model import Model, normalised, random_parameters
-from latentree.reproduce import merging
-from latentree.tree import Tree
-from latentree.variables import numbered
 
 PRIME = 2**31 - 1
 

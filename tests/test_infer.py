@@ -9,11 +9,11 @@ import strategies as own
 from hypothesis import given, settings, strategies as st
 
 from latentree import infer
+from latentree._model import Model
+from latentree._table import Table
+from latentree._tree import Tree
+from latentree._variables import Variable, numbered
 from latentree.errors import DataError, ModelError, ParameterError
-from latentree.model import Model
-from latentree.table import Table
-from latentree.tree import Tree
-from latentree.variables import Variable, numbered
 
 CLOSE = {"rtol": 1e-9, "atol": 1e-12}
 

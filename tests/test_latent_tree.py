@@ -21,10 +21,10 @@ from strategies import models
 
 import latentree as lt
 from latentree import LatentreeWarning, LatentTree, LatentTreeClassifier, datasets, score
+from latentree._tree import Tree
 from latentree.infer import log_likelihood_rows
 from latentree.report import latent_names, named, presented
 from latentree.search import METHODS
-from latentree.tree import Tree
 
 QUICK = {"trials": 0}
 """No looking ahead, where the result is not what is tested."""

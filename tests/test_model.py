@@ -8,10 +8,10 @@ import pytest
 import strategies as own
 from hypothesis import given, strategies as st
 
+from latentree._model import Counts, Model, normalised, row_starts, row_sums, spread
+from latentree._tree import Tree
+from latentree._variables import Variable, numbered
 from latentree.errors import LatentreeError, ModelError
-from latentree.model import Counts, Model, normalised, row_starts, row_sums, spread
-from latentree.tree import Tree
-from latentree.variables import Variable, numbered
 
 
 def star(**more) -> Model:

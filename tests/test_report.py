@@ -9,8 +9,9 @@ import pytest
 from rich.console import Console
 
 from latentree import ModelError, Table, Tree, Variable, datasets, score
+from latentree._model import Model
+from latentree._variables import numbered
 from latentree.estimation import em, estimate, fit_classes
-from latentree.model import Model
 from latentree.report import (
     compare_classes,
     describe,
@@ -22,7 +23,6 @@ from latentree.report import (
     to_text,
 )
 from latentree.runner import Budget, StopReason
-from latentree.variables import numbered
 
 
 def fit_of(codes, k, weights=None, variables=None, seed=0, **options):

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
+from studies import estimation as study
 
 from latentree.estimation import em
-from latentree.reproduce import estimation as study
 
 
 def test_a_course_is_the_run_step_by_step():

@@ -15,13 +15,13 @@ import strategies as own
 from hypothesis import given, strategies as st
 
 from latentree import checkpoint as checkpoints
+from latentree._model import Model
+from latentree._table import Table
+from latentree._tree import Tree
+from latentree._variables import Variable, numbered
 from latentree.checkpoint import Checkpoint, fingerprint
 from latentree.errors import FileFormatError, ParameterError
-from latentree.model import Model
 from latentree.runner import Budget, Progress, StopReason, run, spawn
-from latentree.table import Table
-from latentree.tree import Tree
-from latentree.variables import Variable, numbered
 
 GENERATORS = [np.random.PCG64, np.random.PCG64DXSM, np.random.MT19937, np.random.Philox, np.random.SFC64]
 

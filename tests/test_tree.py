@@ -10,9 +10,9 @@ import pytest
 import strategies as own
 from hypothesis import given, settings, strategies as st
 
+from latentree._model import random_parameters
+from latentree._tree import Tree
 from latentree.errors import ModelError
-from latentree.model import random_parameters
-from latentree.tree import Tree
 
 
 def edges(tree: Tree) -> set[frozenset[str]]:

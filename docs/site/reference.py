@@ -12,7 +12,7 @@ import latentree
 
 FOLDER = Path(__file__).parents[1] / "reference"
 FIRST = ("estimators", "datasets", "search", "estimation", "score", "cardinality", "bayes", "infer", "report")
-FURTHER = ("report.figures", "formats.frame")
+FURTHER = ("report.figures", "formats._frame")
 """Modules that no public name leads to, and that people use all the same."""
 
 INDEX = """# API reference

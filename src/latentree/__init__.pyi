@@ -11,19 +11,24 @@ from . import (
     estimation as estimation,
     formats as formats,
     infer as infer,
+    method as method,
     report as report,
     runner as runner,
     scale as scale,
     score as score,
     search as search,
 )
+from ._model import Counts as Counts, Model as Model
+from ._table import Table as Table
+from ._tree import Tree as Tree
+from ._variables import Variable as Variable
 from .checkpoint import Checkpoint as Checkpoint
 from .dimension import (
     effective_dimension as effective_dimension,
     identifiability as identifiability,
     standard_dimension as standard_dimension,
 )
-from .engine.plan import Evidence as Evidence, Plan as Plan
+from .engine._plan import Evidence as Evidence, Plan as Plan
 from .errors import (
     DataError as DataError,
     FileFormatError as FileFormatError,
@@ -40,13 +45,9 @@ from .estimators import (
     LatentTreeClassifier as LatentTreeClassifier,
     compare as compare,
 )
-from .formats.models import load as load
-from .model import Counts as Counts, Model as Model
+from .formats._models import load as load
 from .runner import Budget as Budget, Progress as Progress, StopReason as StopReason
 from .score import scores as scores
 from .search import learn as learn
-from .table import Table as Table
-from .tree import Tree as Tree
-from .variables import Variable as Variable
 
 __version__: str

@@ -13,12 +13,12 @@ from typing import Any
 
 import numpy as np
 
+from ._files import MAX_BYTES, decoded, encoded, read_text, write_atomically
+from ._model import Model
+from ._table import Table
+from ._tree import Tree
+from ._variables import Variable, typed
 from .errors import FileFormatError, LatentreeError, ParameterError, bad_parameter
-from .files import MAX_BYTES, decoded, encoded, read_text, write_atomically
-from .model import Model
-from .table import Table
-from .tree import Tree
-from .variables import Variable, typed
 
 __all__ = ["Checkpoint", "Saved", "fingerprint", "pack_model", "unpack_model"]
 
@@ -247,7 +247,7 @@ def fingerprint(value: Any) -> str:
 
 def _described(value: Any) -> Any:
     if isinstance(value, Table):
-        rows = value.each(_rows_of)
+        rows = value.map_parts(_rows_of)
         whole = rows[0] if len(rows) == 1 else [[fingerprint(own) for own in rows], None]
         return ["Table", *whole, value.n, [_described(v) for v in value.variables]]
     if isinstance(value, Model):
@@ -288,7 +288,7 @@ def unpack_model(packed: Mapping[str, Any], variables: Sequence[Variable]) -> Mo
 
     Examples
     --------
-    >>> from latentree.variables import numbered
+    >>> from latentree._variables import numbered
     >>> model = Model.random(Tree.star(2, [2, 3]), numbered([2, 3]), np.random.default_rng(0))
     >>> unpack_model(pack_model(model), model.variables) == model
     True

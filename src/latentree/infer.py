@@ -10,11 +10,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .engine.plan import Evidence, Plan, evidence_of
+from ._model import Model
+from ._table import Table
+from ._types import FloatArray
+from ._variables import KnownStates, State
+from .engine._plan import Evidence, Plan, evidence_of
 from .errors import DataError, ModelError, ParameterError, bad_parameter
-from .model import Model
-from .table import Table
-from .variables import KnownStates, State
 
 __all__ = [
     "find_node",
@@ -28,7 +29,6 @@ __all__ = [
     "sample_table",
 ]
 
-FloatArray = NDArray[np.float64]
 Columns = dict[int, Evidence]  # what is known of each node, one column a node
 
 CLASS = "class"
@@ -67,8 +67,8 @@ def log_likelihood_rows(model: Model, table: Table, *, ignore: Sequence[str] = (
 
     Examples
     --------
-    >>> from latentree.tree import Tree
-    >>> from latentree.variables import numbered
+    >>> from latentree import Tree
+    >>> from latentree._variables import numbered
     >>> tables = {"z": [0.5, 0.5], "x1": [[1, 0], [0.5, 0.5]], "x2": [[1, 0], [0.5, 0.5]]}
     >>> model = Model.from_tables(Tree.star(2, [2, 2]), numbered([2, 2]), tables)
     >>> np.exp(log_likelihood_rows(model, Table.from_codes([[0, 0], [1, -1]], model.variables))).tolist()
@@ -102,8 +102,8 @@ def posterior(
 
     Examples
     --------
-    >>> from latentree.tree import Tree
-    >>> from latentree.variables import numbered
+    >>> from latentree import Tree
+    >>> from latentree._variables import numbered
     >>> tables = {"z": [0.5, 0.5], "x1": [[1, 0], [0.5, 0.5]], "x2": [[1, 0], [0.5, 0.5]]}
     >>> model = Model.from_tables(Tree.star(2, [2, 2]), numbered([2, 2]), tables)
     >>> posterior(model, Table.from_codes([[0, 0], [1, 0]], model.variables))["z"].tolist()
@@ -160,8 +160,8 @@ def predict(
 
     Examples
     --------
-    >>> from latentree.tree import Tree
-    >>> from latentree.variables import numbered
+    >>> from latentree import Tree
+    >>> from latentree._variables import numbered
     >>> tables = {"z": [0.5, 0.5], "x1": [[1, 0], [0.5, 0.5]], "x2": [[1, 0], [0.5, 0.5]]}
     >>> model = Model.from_tables(Tree.star(2, [2, 2]), numbered([2, 2]), tables)
     >>> predict(model, Table.from_codes([[0, 0], [1, 0]], model.variables))["z"].tolist()
@@ -231,8 +231,8 @@ def query(model: Model, ask: str | Sequence[str], given: Mapping[str, Any] | Non
 
     Examples
     --------
-    >>> from latentree.tree import Tree
-    >>> from latentree.variables import Variable
+    >>> from latentree import Tree
+    >>> from latentree import Variable
     >>> smokes, coughs = Variable("smokes", ("no", "yes")), Variable("coughs", ("no", "yes"))
     >>> tables = {"z": [0.75, 0.25], "smokes": [[1, 0], [0.2, 0.8]], "coughs": [[0.9, 0.1], [0.5, 0.5]]}
     >>> model = Model.from_tables(Tree.star(2, [2, 2], ["smokes", "coughs"]), [smokes, coughs], tables)
@@ -434,8 +434,8 @@ def sample(model: Model, n: int, rng: np.random.Generator, *, latent: bool = Fal
 
     Examples
     --------
-    >>> from latentree.tree import Tree
-    >>> from latentree.variables import numbered
+    >>> from latentree import Tree
+    >>> from latentree._variables import numbered
     >>> rng = np.random.default_rng(0)
     >>> model = Model.random(Tree.star(2, [2, 3]), numbered([2, 3]), rng)
     >>> sample(model, 5, rng).shape, sample(model, 5, rng, latent=True).shape
@@ -467,8 +467,8 @@ def sample_table(model: Model, n: int, rng: np.random.Generator) -> Table:
 
     Examples
     --------
-    >>> from latentree.tree import Tree
-    >>> from latentree.variables import numbered
+    >>> from latentree import Tree
+    >>> from latentree._variables import numbered
     >>> rng = np.random.default_rng(0)
     >>> sample_table(Model.random(Tree.star(2, [2, 3]), numbered([2, 3]), rng), 1000, rng)
     <Table: 1000 rows, 6 distinct, 2 variables>

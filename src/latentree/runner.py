@@ -19,7 +19,7 @@ import numpy as np
 from .checkpoint import Checkpoint, Saved
 from .errors import bad_parameter
 
-__all__ = ["Budget", "Clock", "Keeper", "OnProgress", "Outcome", "Progress", "StopReason", "run", "spawn"]
+__all__ = ["Budget", "CheckpointWriter", "Clock", "OnProgress", "Outcome", "Progress", "StopReason", "run", "spawn"]
 
 EVERY_SECONDS = 5.0
 """Least time between two checkpoints, unless more or less is asked for."""
@@ -287,7 +287,7 @@ def run(
     'ITERATIONS'
     """
     clock = budget if isinstance(budget, Clock) else (budget or Budget()).start()
-    keeper = None if checkpoint is None else Keeper(checkpoint, every_seconds)
+    keeper = None if checkpoint is None else CheckpointWriter(checkpoint, every_seconds)
     before = resumed.seconds if resumed else 0.0
     loop = _Loop(step, clock, done, on_step, rng, keeper, pack, time.monotonic() - before)
     loop.reached(state, None, resumed.steps if resumed else 0)
@@ -322,7 +322,7 @@ class _Point(Generic[State, Info]):
 
 
 @dataclass
-class Keeper:
+class CheckpointWriter:
     """Saves a state now and then: neither more often than asked for nor so often that it takes much of the time."""
 
     checkpoint: Checkpoint
@@ -351,7 +351,7 @@ class _Loop(Generic[State, Info]):
     done: Callable[[State, Info], StopReason | None] | None
     on_step: Callable[[State, Info], None] | None
     rng: np.random.Generator | None
-    keeper: Keeper | None
+    keeper: CheckpointWriter | None
     pack: Callable[[State], Mapping[str, Any]] | None
     began: float
     last: _Point[State, Info] = field(init=False)

@@ -126,7 +126,7 @@ def test_pictures(fitted, tmp_path):
     matplotlib.use("Agg")
     import matplotlib.pyplot as plt
 
-    from latentree.report.sampled_figures import plot_n_classes, plot_profile_intervals, plot_trace, save_plots
+    from latentree.report._sampled_figures import plot_n_classes, plot_profile_intervals, plot_trace, save_plots
 
     ax = plot_n_classes(fitted.draws_)
     assert [bar.get_height() for bar in ax.patches] == pytest.approx(fitted.n_classes_posterior_.tolist())

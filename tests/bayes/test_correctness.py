@@ -8,12 +8,13 @@ import numpy as np
 import pytest
 from enumeration import posterior_of_k
 
-from latentree.bayes.chain import SWEEPS, State, Target, init, step
-from latentree.bayes.diagnostics import effective_samples
-from latentree.bayes.gibbs import log_densities
-from latentree.bayes.marginal import log_birth_terms
-from latentree.bayes.prior import ClassPrior, prior_on_classes
-from latentree.bayes.reversible_jump import (
+from latentree._table import Table
+from latentree.bayes._chain import SWEEPS, State, Target, init, step
+from latentree.bayes._diagnostics import effective_samples
+from latentree.bayes._gibbs import log_densities
+from latentree.bayes._marginal import log_birth_terms
+from latentree.bayes._prior import ClassPrior, prior_on_classes
+from latentree.bayes._reversible_jump import (
     Split,
     added,
     chance_up,
@@ -28,8 +29,7 @@ from latentree.bayes.reversible_jump import (
     propose_split,
     restored,
 )
-from latentree.bayes.stream import Stream
-from latentree.table import Table
+from latentree.bayes._stream import Stream
 
 MOVES = {
     **{name: SWEEPS[name] for name in ("reversible_jump", "marginal")},

@@ -31,9 +31,9 @@ from latentree.bayes import (
     standard_error,
     summarise,
 )
-from latentree.bayes.candidate import _log_permanent
-from latentree.bayes.loss import _mixture
-from latentree.bayes.relabel import responsibilities
+from latentree.bayes._candidate import _log_permanent
+from latentree.bayes._loss import _mixture
+from latentree.bayes._relabel import responsibilities
 
 SIZES = np.array([0.45, 0.35, 0.2])
 ONES = np.array([[0.9, 0.9, 0.1, 0.9, 0.2], [0.1, 0.2, 0.9, 0.8, 0.9], [0.2, 0.9, 0.8, 0.1, 0.1]])
@@ -63,7 +63,7 @@ def test_threads_and_blocks_change_nothing(monkeypatch):
     table, prior = three_classes(100), ClassPrior(prior_on_classes(4))
     runs = []
     for threads, seconds in ((1, 0.2), (2, 0.2), (2, 1e-9)):
-        monkeypatch.setattr("latentree.bayes.sampler.BLOCK_SECONDS", seconds)
+        monkeypatch.setattr("latentree.bayes._sampler.BLOCK_SECONDS", seconds)
         runs.append(
             sample(table, prior, rng=np.random.default_rng(5), n_draws=40, n_burn=30, n_chains=3, threads=threads)
         )

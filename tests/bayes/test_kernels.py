@@ -9,12 +9,12 @@ import pytest
 from scipy import stats
 from scipy.special import gammaln
 
-from latentree.bayes import gibbs, marginal, reversible_jump
-from latentree.bayes.chain import SWEEPS, State, Target, init, step
-from latentree.bayes.prior import ClassPrior, prior_on_classes
-from latentree.bayes.stream import Stream
+from latentree._table import Table
+from latentree.bayes import _gibbs as gibbs, _marginal as marginal, _reversible_jump as reversible_jump
+from latentree.bayes._chain import SWEEPS, State, Target, init, step
+from latentree.bayes._prior import ClassPrior, prior_on_classes
+from latentree.bayes._stream import Stream
 from latentree.engine import _core
-from latentree.table import Table
 
 WORDS = np.array([2**63 + 5, 12345, 2**40, 99], dtype=np.uint64)
 TWINS = {

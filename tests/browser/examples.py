@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from latentree.model import Model
-from latentree.tree import Tree
-from latentree.variables import numbered
+from latentree._model import Model
+from latentree._tree import Tree
+from latentree._variables import numbered
 
 
 def large_model(n_latents: int = 329, n_leaves: int = 1000, seed: int = 0) -> Model:

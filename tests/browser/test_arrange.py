@@ -9,8 +9,8 @@ from hypothesis import HealthCheck, given, settings, strategies as st
 from strategies import trees
 
 from latentree import datasets
-from latentree.report.html import source
-from latentree.report.layout import arrange, places, shortened, text_width
+from latentree.report._html import source
+from latentree.report._layout import arrange, places, shortened, text_width
 
 ARRANGE = """([root, children, folded, widths, style]) => {
   const found = LT.arrange(root, children, new Set(folded));

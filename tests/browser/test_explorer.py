@@ -16,10 +16,10 @@ from strategies import models_and_tables
 
 import latentree as lt
 from latentree import datasets, report
+from latentree._model import Model
+from latentree._tree import Tree
+from latentree._variables import Variable
 from latentree.infer import predict
-from latentree.model import Model
-from latentree.tree import Tree
-from latentree.variables import Variable
 
 SVG = "{http://www.w3.org/2000/svg}"
 
@@ -574,7 +574,7 @@ def test_the_report(tabs, model, table, scheme):
 
 
 def test_rows_without_numbers(tab, model, table, monkeypatch):
-    monkeypatch.setattr("latentree.report.explorer.MOST_NUMBERS", 1)
+    monkeypatch.setattr("latentree.report._explorer.MOST_NUMBERS", 1)
     page = tab.show(report.explore(model, table))
     page.click("#tab-rows")
     page.locator("#rows-latent").wait_for()

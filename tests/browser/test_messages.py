@@ -8,11 +8,11 @@ from hypothesis import HealthCheck, given, settings, strategies as st
 from strategies import evidence, models
 
 from latentree import datasets
-from latentree.engine.plan import Evidence, Plan
-from latentree.model import Model
-from latentree.report.html import source
-from latentree.tree import Tree
-from latentree.variables import numbered
+from latentree._model import Model
+from latentree._tree import Tree
+from latentree._variables import numbered
+from latentree.engine._plan import Evidence, Plan
+from latentree.report._html import source
 
 RUN = """([parent, card, theta, rows]) => {
   const messages = new LT.Messages(parent, card, Float64Array.from(theta));

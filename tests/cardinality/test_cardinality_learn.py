@@ -8,15 +8,15 @@ import numpy as np
 import pytest
 
 from latentree import datasets
+from latentree._model import Model
+from latentree._table import Table
+from latentree._tree import Tree
 from latentree.cardinality import LEARNERS, Settings, adapt, learn
 from latentree.errors import ModelError, ParameterError
 from latentree.estimation import restart_em
 from latentree.infer import sample_table
-from latentree.model import Model
 from latentree.runner import Budget, StopReason
 from latentree.score import bic, cs
-from latentree.table import Table
-from latentree.tree import Tree
 
 QUICK = Budget(iterations=4)
 

@@ -4,24 +4,23 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-
-from latentree.reproduce import cardinality, reproduce
-from latentree.reproduce.cardinality_published import REAL, SYNTHETIC
-from latentree.reproduce.cardinality_runs import Bench, Run, mean
+from studies import cardinality
+from studies.cardinality_published import REAL, SYNTHETIC
+from studies.cardinality_runs import Bench, Run, mean
 
 
 def test_real_data_with_results_kept_and_pictures(tmp_path, monkeypatch):
     arguments = ["--parts", "real", "--sets", "heart,voting", "--limit", "0.2", "--out", str(tmp_path / "page.md")]
     arguments += ["--results", str(tmp_path / "kept")]
-    reproduce("cardinality", arguments)
+    cardinality.main(arguments)
     page = (tmp_path / "page.md").read_text()
     assert "| Heart | -2388.1 |" in page
     assert "equal (within\n0.1) on 2, worse on 0" in page
     assert "](page-real.svg)" in page
     picture = (tmp_path / "page-real.svg").read_bytes()
     assert picture.startswith(b"<?xml")
-    monkeypatch.setattr("latentree.reproduce.cardinality_runs.learn", None)  # nothing is run again
-    reproduce("cardinality", arguments)
+    monkeypatch.setattr("studies.cardinality_runs.learn", None)  # nothing is run again
+    cardinality.main(arguments)
     assert (tmp_path / "page.md").read_text() == page
     assert (tmp_path / "page-real.svg").read_bytes() == picture
 

@@ -7,12 +7,12 @@ import pytest
 from hypothesis import assume, given, settings, strategies as st
 from strategies import models, tables
 
-from latentree.cardinality import Settings, Star, States, Task
-from latentree.cardinality.screening import merge_losses, screened
-from latentree.model import Model
+from latentree._model import Model
+from latentree._table import Table
+from latentree._tree import Tree
+from latentree.cardinality import Neighbourhood, Settings, States, Task
+from latentree.cardinality._screening import merge_losses, screened
 from latentree.score import bic
-from latentree.table import Table
-from latentree.tree import Tree
 
 
 @st.composite
@@ -32,7 +32,7 @@ def cases(draw):
     return task, task.star(model, draw(st.sampled_from(model.tree.latent.tolist())))
 
 
-def likelihood(star: Star, states: States) -> float:
+def likelihood(star: Neighbourhood, states: States) -> float:
     return star.plan(states.n).log_likelihood(states.flat)
 
 

@@ -8,13 +8,13 @@ import pytest
 from hypothesis import assume, given, settings, strategies as st
 from strategies import models, parameters, tables
 
-from latentree.cardinality import DIRECTIONS, Star, States, introduce, merge, remove, split
-from latentree.cardinality.states import FLOOR
+from latentree._model import Model
+from latentree._table import Table
+from latentree._tree import Tree
+from latentree._variables import numbered
+from latentree.cardinality import DIRECTIONS, Neighbourhood, States, introduce, merge, remove, split
+from latentree.cardinality._states import FLOOR
 from latentree.errors import ModelError, ParameterError
-from latentree.model import Model
-from latentree.table import Table
-from latentree.tree import Tree
-from latentree.variables import numbered
 
 
 @st.composite
@@ -130,14 +130,14 @@ def test_states_and_flat_vectors_are_the_same_thing(widths, k):
 # ---- directions -----------------------------------------------------------------------------------------------------
 
 
-def star_of(table: Table) -> Star:
+def star_of(table: Table) -> Neighbourhood:
     tree = Tree.star(1, table.cardinalities)
     counts = [
         np.bincount(c[c >= 0], weights=table.weights[c >= 0], minlength=k)
         for c, k in zip(table.codes.T, table.cardinalities, strict=True)
     ]
     flat = np.concatenate([[1.0], *(c / c.sum() for c in counts)])
-    return Star.around(Model(tree, table.variables, flat), table, 0)
+    return Neighbourhood.around(Model(tree, table.variables, flat), table, 0)
 
 
 @st.composite
@@ -214,7 +214,7 @@ def test_a_star_says_what_the_whole_model_says(data):
     table = data.draw(tables(model.variables))
     assume(table.n_patterns)
     z = data.draw(st.sampled_from(model.tree.latent.tolist()))
-    star = Star.around(model, table, z)
+    star = Neighbourhood.around(model, table, z)
     evidence = oracle.table_evidence(model, table)
     truth = oracle.evaluate(model.tree, model.parameters, evidence, table.weights)
     assume(np.isfinite(truth.log_likelihood))

@@ -8,15 +8,15 @@ import numpy as np
 import oracle
 import pytest
 from hypothesis import assume, given, settings, strategies as st
+from studies import merging
 
+from latentree._model import Model
+from latentree._table import Table
+from latentree._tree import Tree
+from latentree._variables import numbered
 from latentree.cardinality import introduce, merge, split
-from latentree.engine.plan import Plan
+from latentree.engine._plan import Plan
 from latentree.estimation import em
-from latentree.model import Model
-from latentree.reproduce import merging
-from latentree.table import Table
-from latentree.tree import Tree
-from latentree.variables import numbered
 
 WIDTHS = (2, 3, 2)
 PATTERNS = np.array(list(product(*map(range, WIDTHS))))

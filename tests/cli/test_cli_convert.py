@@ -10,7 +10,7 @@ from messy import strict
 
 import latentree as lt
 from latentree.cli.convert import EXAMPLES
-from latentree.formats.models import FORMATS
+from latentree.formats._models import FORMATS
 
 DATA = Path(__file__).parents[1] / "formats" / "data"
 

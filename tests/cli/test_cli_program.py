@@ -203,7 +203,7 @@ def test_ctrl_c_between_two_looks_of_the_engine(run, monkeypatch, tmp_path):
             raise KeyboardInterrupt
         return fit_classes(table, n_classes, **more)
 
-    monkeypatch.setattr("latentree.report.compare.fit_classes", struck)
+    monkeypatch.setattr("latentree.report._compare.fit_classes", struck)
     done = run("fit", "carcinoma", "--classes", "1-5", "--out", "m.json", "--json", code=130)
     assert strict(done.stdout)["n_classes"] == 2 and strict(done.stdout)["not_fitted"] == [3, 4, 5]
     assert lt.load(tmp_path / "m.json").tree.cardinality[0] == 2
@@ -238,8 +238,6 @@ def test_names_of_data_sets_are_completed():
 # ---- reproduce -----------------------------------------------------------------------------------------------------
 
 
-def test_reproduce_writes_a_page(run, tmp_path):
-    page = tmp_path / "new" / "merging.md"
-    assert run("reproduce", "merging", "--models", "1", "--starts", "2", "--out", page).exit_code == 0
-    assert page.read_text().startswith("# ")
-    assert "--starts" in run("reproduce", "merging", "--help").stdout
+def test_reproduce_says_where_the_studies_are(run):
+    done = run("reproduce", "merging", "--models", "1")
+    assert done.exit_code == 0 and "python -m studies" in done.stdout

@@ -94,7 +94,7 @@ def test_weights_must_be_counts(run, tmp_path):
 
 
 def test_ctrl_c_shows_what_was_drawn(run, monkeypatch):
-    from latentree.bayes import sampler
+    from latentree.bayes import _sampler as sampler
 
     real, calls = sampler.step, []
 

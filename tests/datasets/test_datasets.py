@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 from latentree import datasets
-from latentree.engine.plan import Plan
+from latentree._table import Table
+from latentree.engine._plan import Plan
 from latentree.errors import DataError, ParameterError
-from latentree.formats.frame import table_from
-from latentree.table import Table
+from latentree.formats._frame import table_from
 
 # Number of rows and columns in K table 6.12.
 THESIS = {

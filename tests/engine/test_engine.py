@@ -9,13 +9,13 @@ import strategies as own
 from hypothesis import given, settings, strategies as st
 from scipy.special import logsumexp
 
-from latentree.engine import _core, reference
-from latentree.engine.plan import Evidence, Plan
+from latentree._model import Model, normalised, random_parameters
+from latentree._table import Table
+from latentree._tree import Tree
+from latentree._variables import Variable
+from latentree.engine import _core, _reference as reference
+from latentree.engine._plan import Evidence, Plan
 from latentree.errors import DataError, ModelError
-from latentree.model import Model, normalised, random_parameters
-from latentree.table import Table
-from latentree.tree import Tree
-from latentree.variables import Variable
 
 LANES = {"baseline": 2, "avx2": 4, "avx512": 8}
 KERNELS = _core.available_kernels()

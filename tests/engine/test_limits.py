@@ -7,16 +7,16 @@ import threading
 import numpy as np
 import pytest
 
+from latentree._model import Model, random_parameters
+from latentree._table import Table
+from latentree._tree import Tree
+from latentree._variables import numbered
 from latentree.engine import _core
-from latentree.engine.plan import Evidence, Plan
+from latentree.engine._plan import Evidence, Plan
 from latentree.errors import ModelError
 from latentree.estimation import em, local_em
-from latentree.estimation.em import Climb
-from latentree.model import Model, random_parameters
+from latentree.estimation._em import EmRuns
 from latentree.runner import Budget, StopReason
-from latentree.table import Table
-from latentree.tree import Tree
-from latentree.variables import numbered
 
 
 def small():
@@ -122,13 +122,13 @@ def test_a_prior_makes_impossible_data_possible():
 def test_kernels_may_change_between_calls():
     model, _, plan = small()
     starts = np.stack([random_parameters(model.tree, np.random.default_rng(i)) for i in range(8)])
-    climb = Climb(plan, starts, accelerate=False)
+    climb = EmRuns(plan, starts, accelerate=False)
     before = _core.kernels()
     try:
         climb.advance(3, 0.0, Budget().start())
         first = climb.objectives
         _core.use_kernels("baseline")
-        climb = Climb(plan, starts, accelerate=False)
+        climb = EmRuns(plan, starts, accelerate=False)
         _core.use_kernels(before)
         climb.advance(3, 0.0, Budget().start())
         np.testing.assert_allclose(climb.objectives, first, rtol=1e-10)
@@ -145,7 +145,7 @@ def test_an_interrupt_before_the_first_pass_still_gives_a_model(monkeypatch):
                 raise KeyboardInterrupt
             return getattr(climb, name)
 
-    made = Climb(plan, model.parameters[None])
+    made = EmRuns(plan, model.parameters[None])
     climb, made._core = made._core, Struck()
     assert made.advance(5, 0.0, Budget().start()) is StopReason.INTERRUPTED
     assert np.array_equal(made.parameters(0), model.parameters)

@@ -17,16 +17,16 @@ from fits import standing
 from hypothesis import given, settings, strategies as st
 
 from latentree import score
-from latentree.engine import _core, reference
-from latentree.engine.plan import Evidence, Plan
+from latentree._model import Model, normalised, row_starts
+from latentree._table import Table
+from latentree._tree import Tree
+from latentree._variables import numbered
+from latentree.engine import _core, _reference as reference
+from latentree.engine._plan import Evidence, Plan
 from latentree.errors import LatentreeError, LatentreeWarning
 from latentree.estimation import em, fit_classes
 from latentree.infer import log_likelihood_rows, posterior
-from latentree.model import Model, normalised, row_starts
 from latentree.runner import StopReason
-from latentree.table import Table
-from latentree.tree import Tree
-from latentree.variables import numbered
 
 WEIGHTS = (1e-300, 1e-150, 1e-12, 1.0, 3.0, 1e12)
 SMALL = (0.0, 1e-300, 1e-200, 1e-30, 1e-9)

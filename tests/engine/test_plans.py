@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given, strategies as st
 from strategies import models_and_tables
 
-from latentree.engine.plan import Plan
-from latentree.engine.plans import Plans
+from latentree._table import Table
+from latentree.engine._plan import Plan
+from latentree.engine._plans import Plans
 from latentree.estimation import em, restart_em
-from latentree.table import Table
 
 
 def cut(table, n):
@@ -68,9 +68,9 @@ def test_a_plan_can_be_sent(voting_fit):
 
 @pytest.fixture(scope="module")
 def voting_fit():
+    from latentree._model import Model
+    from latentree._tree import Tree
     from latentree.datasets import load
-    from latentree.model import Model
-    from latentree.tree import Tree
 
     table = load("voting")
     return Model.random(Tree.star(3, table.cardinalities), table.variables, np.random.default_rng(0)), table

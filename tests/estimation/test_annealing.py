@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from studies.estimation import equal_weight_independence, indicator_correlations
 
-from latentree.engine.plan import Plan
+from latentree._model import Model, random_parameters
+from latentree._table import Table
+from latentree._tree import Tree
+from latentree._variables import numbered
+from latentree.engine._plan import Plan
 from latentree.errors import LatentreeWarning
 from latentree.estimation import at_independence, em, estimate, fit_classes
-from latentree.estimation.annealing import AnnealedSurface, curvature
-from latentree.estimation.simplex import tangent
-from latentree.model import Model, random_parameters
+from latentree.estimation._annealing import AnnealedSurface, curvature
+from latentree.estimation._simplex import tangent
 from latentree.report import findings
-from latentree.reproduce.estimation import equal_weight_independence, indicator_correlations
-from latentree.table import Table
-from latentree.tree import Tree
-from latentree.variables import numbered
 
 BETAS = (0.1, 0.3, 0.5, 0.7, 0.9, 1.0)
 

@@ -11,17 +11,17 @@ import pytest
 import strategies as own
 from hypothesis import given, settings, strategies as st
 
-from latentree.engine import reference
-from latentree.engine.plan import Plan
+from latentree._model import Model, random_parameters, row_sums, spread
+from latentree._table import Table
+from latentree._tree import Tree
+from latentree._variables import numbered
+from latentree.engine import _reference as reference
+from latentree.engine._plan import Plan
 from latentree.errors import ModelError, ParameterError
 from latentree.estimation import em, estimate, fit_classes, local_em, partial_em, random_starts, restart_em
-from latentree.estimation.em import Climb
-from latentree.estimation.fit import held_mask, pseudo_counts
-from latentree.model import Model, random_parameters, row_sums, spread
+from latentree.estimation._em import EmRuns
+from latentree.estimation._fit import held_mask, pseudo_counts
 from latentree.runner import Budget, StopReason
-from latentree.table import Table
-from latentree.tree import Tree
-from latentree.variables import numbered
 
 
 def nested(n_states=3):
@@ -80,7 +80,7 @@ def test_every_trace_never_falls(pair, data):
 def test_one_step_equals_its_twin(pair, prior, basis):
     model, table = pair
     plan = Plan.of(model, table)
-    climb = Climb(plan, model.parameters[None], prior=prior, basis=basis, accelerate=False)
+    climb = EmRuns(plan, model.parameters[None], prior=prior, basis=basis, accelerate=False)
     climb.advance(1, 0.0, Budget().start())
     if len(climb.trace(0)) < 2:  # impossible data, or nothing to gain
         return
@@ -171,7 +171,7 @@ def test_slices_of_time_change_nothing(monkeypatch):
     _, table = sampled(nested(), 800)
     start = started(nested(), table)
     whole = em(start, table)
-    monkeypatch.setattr(sys.modules["latentree.estimation.em"], "_SLICE", 1e-9)
+    monkeypatch.setattr(sys.modules["latentree.estimation._em"], "_SLICE", 1e-9)
     assert np.array_equal(em(start, table).trace, whole.trace)
 
 

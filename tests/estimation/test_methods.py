@@ -10,20 +10,20 @@ import pytest
 import strategies as own
 from hypothesis import given, settings, strategies as st
 
-from latentree.engine import reference
-from latentree.engine.plan import Evidence, Plan
+from latentree._model import Model, normalised, random_parameters, row_sums
+from latentree._table import Table
+from latentree._tree import Tree
+from latentree._variables import numbered
+from latentree.engine import _reference as reference
+from latentree.engine._plan import Evidence, Plan
 from latentree.errors import LatentreeWarning, ParameterError
 from latentree.estimation import METHODS, at_independence, em, estimate
-from latentree.estimation.conjugate import BETAS
-from latentree.estimation.line_search import Line, golden_section, wolfe
-from latentree.estimation.simplex import furthest, projected, released, tangent
-from latentree.estimation.surface import FLOOR, Surface
-from latentree.estimation.winner import most_probable
-from latentree.model import Model, normalised, random_parameters, row_sums
+from latentree.estimation._conjugate import BETAS
+from latentree.estimation._line_search import Line, golden_section, wolfe
+from latentree.estimation._simplex import furthest, projected, released, tangent
+from latentree.estimation._surface import FLOOR, Surface
+from latentree.estimation._winner_take_all import most_probable
 from latentree.runner import Budget, StopReason
-from latentree.table import Table
-from latentree.tree import Tree
-from latentree.variables import numbered
 
 CLIMBING = (
     "incremental",
@@ -80,7 +80,7 @@ def nearby(model, top, rng, share=0.03):
 @settings(max_examples=40)
 @given(own.models_and_tables(max_nodes=5), st.sampled_from([None, 2.5]), st.sampled_from([1.0, 0.4]), st.data())
 def test_gradients_are_differences(pair, prior, beta, data):
-    from latentree.estimation.annealing import AnnealedSurface
+    from latentree.estimation._annealing import AnnealedSurface
 
     model, table = pair
     theta = data.draw(own.parameters(model.tree, zeros=False))
@@ -119,7 +119,7 @@ def test_gradient_at_zero_is_what_the_engine_sees():
 @settings(max_examples=40)
 @given(own.models(5), st.floats(0.1, 0.95), st.data())
 def test_the_annealed_objective_is_its_definition(model, beta, data):
-    from latentree.estimation.annealing import AnnealedSurface
+    from latentree.estimation._annealing import AnnealedSurface
 
     table = data.draw(own.tables(model.variables, 5, missing=False))
     s = AnnealedSurface(Plan.of(model, table), model.parameters, beta)
@@ -345,7 +345,7 @@ def test_incremental_with_one_block_is_em():
 def test_incremental_statistics_are_exact():
     """One pattern at a time, done anew in the plainest way."""
     model, table, _ = problem(Tree.star(2, [2] * 3), 40, 1)
-    from latentree.estimation.classes import order_of_rows
+    from latentree.estimation._classes import order_of_rows
 
     order = order_of_rows(table)
     evidence = Plan.of(model, table).evidence
@@ -447,7 +447,7 @@ def test_ctrl_c_keeps_the_last_whole_step(method, monkeypatch):
         raise KeyboardInterrupt
 
     if method == "winner-take-all":  # its first stage has passes of its own
-        monkeypatch.setattr("latentree.estimation.winner.completed", stop)
+        monkeypatch.setattr("latentree.estimation._winner_take_all.completed", stop)
     monkeypatch.setattr(Plan, "evaluate", interrupted)
     fit = quiet(model, table, method=method, tol=0)
     assert fit.reason is StopReason.INTERRUPTED
@@ -456,7 +456,7 @@ def test_ctrl_c_keeps_the_last_whole_step(method, monkeypatch):
 
 @pytest.mark.parametrize("method", ALL)
 def test_time_is_kept_and_progress_is_told(method, monkeypatch):
-    monkeypatch.setattr("latentree.estimation.ascent._PAUSE", 0.0)
+    monkeypatch.setattr("latentree.estimation._ascent._PAUSE", 0.0)
     model, table, _ = problem(Tree.star(2, [3] * 5), 200, 0)
     assert quiet(model, table, method=method, budget=Budget(seconds=0)).reason is StopReason.TIME
     told = []

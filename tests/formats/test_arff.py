@@ -6,7 +6,7 @@ import pytest
 
 from latentree.errors import DataError, FileFormatError
 from latentree.formats import read_frame, read_table
-from latentree.formats.frame import values_of
+from latentree.formats._frame import values_of
 
 HEADER = """% a comment
 @RELATION 'some data'

@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
 
+from latentree._table import Table
 from latentree.errors import DataError, FileFormatError, LatentreeWarning, ParameterError
 from latentree.formats import read_frame, read_table
-from latentree.formats.csv import read_csv, write_csv
-from latentree.formats.frame import table_from, values_of
-from latentree.table import Table
+from latentree.formats._csv import read_csv, write_csv
+from latentree.formats._frame import table_from, values_of
 
 
 @pytest.fixture
@@ -165,7 +165,7 @@ def test_a_small_file_that_unpacks_to_a_huge_one(tmp_path, monkeypatch):
     path = tmp_path / "some.csv.gz"
     path.write_bytes(gzip.compress(b"a,b\n" + b"1,2\n2,1\n" * 250_000, mtime=0))
     assert read_table(path).n == 500_000
-    monkeypatch.setattr("latentree.formats.text.UNSUSPECTED", 1_000_000)
+    monkeypatch.setattr("latentree.formats._text.UNSUSPECTED", 1_000_000)
     with pytest.raises(FileFormatError, match="unpacks to more than 250 times its size"):
         read_table(path)
 

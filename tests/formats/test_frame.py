@@ -17,15 +17,15 @@ import pyarrow as pa
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from latentree.engine.plan import Plan
+from latentree._model import Model
+from latentree._table import Table
+from latentree._tree import Tree
+from latentree._variables import Variable
+from latentree.engine._plan import Plan
 from latentree.errors import DataError, LatentreeWarning, ParameterError
-from latentree.formats.bins import bin_labels, equal_frequency
-from latentree.formats.columns import column_from
-from latentree.formats.frame import MISSING_TEXTS, table_from, values_of
-from latentree.model import Model
-from latentree.table import Table
-from latentree.tree import Tree
-from latentree.variables import Variable
+from latentree.formats._bins import bin_labels, equal_frequency
+from latentree.formats._columns import column_from
+from latentree.formats._frame import MISSING_TEXTS, table_from, values_of
 
 
 def states(data, **options):
@@ -868,7 +868,7 @@ def test_columns_give_their_cells_back():
         assert column_from(cells_of_column).values().tolist() == cells_of_column
 
 
-@pytest.mark.parametrize("module", ["", ".frame", ".columns", ".coding", ".bins", ".csv", ".hlcm"])
+@pytest.mark.parametrize("module", ["", "._frame", "._columns", "._coding", "._bins", "._csv", "._hlcm"])
 def test_examples(module):
     result = doctest.testmod(importlib.import_module(f"latentree.formats{module}"))
     assert result.failed == 0
@@ -877,7 +877,7 @@ def test_examples(module):
 
 def test_importing_is_cheap():
     code = (
-        "import sys, latentree.formats.frame, latentree.formats.csv, latentree.datasets;"
+        "import sys, latentree.formats._frame, latentree.formats._csv, latentree.datasets;"
         "print([m for m in ('pandas', 'polars', 'pyarrow', 'narwhals', 'sklearn') if m in sys.modules])"
     )
     out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

@@ -7,8 +7,8 @@ import pytest
 
 from latentree.errors import DataError, FileFormatError
 from latentree.formats import read_table
-from latentree.formats.frame import table_from
-from latentree.formats.hlcm import write_hlcm
+from latentree.formats._frame import table_from
+from latentree.formats._hlcm import write_hlcm
 
 FILE = """// made by hand
 Name: some data

@@ -15,12 +15,12 @@ import pytest
 import strategies as own
 from hypothesis import given, settings, strategies as st
 
-from latentree import files
+from latentree import _files as files
+from latentree._model import Model
+from latentree._tree import Tree
+from latentree._variables import Variable, numbered
 from latentree.errors import FileFormatError, ModelError, ParameterError
-from latentree.formats import json as model_file
-from latentree.model import Model
-from latentree.tree import Tree
-from latentree.variables import Variable, numbered
+from latentree.formats import _json as model_file
 
 
 @pytest.fixture

@@ -19,8 +19,16 @@ from strategies import models
 import latentree as lt
 from latentree import infer
 from latentree.errors import FileFormatError, LatentreeWarning, ParameterError
-from latentree.formats import bif, dot, net, tokens, xdsl, xml, xmlbif
-from latentree.formats.models import FORMATS, format_of
+from latentree.formats import (
+    _bif as bif,
+    _dot as dot,
+    _net as net,
+    _tokens as tokens,
+    _xdsl as xdsl,
+    _xml as xml,
+    _xmlbif as xmlbif,
+)
+from latentree.formats._models import FORMATS, format_of
 
 DATA = Path(__file__).parent / "data"
 WRITTEN = {"bif": bif, "xmlbif": xmlbif, "net": net, "xdsl": xdsl}

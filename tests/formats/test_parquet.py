@@ -11,8 +11,8 @@ import pytest
 
 from latentree.errors import DataError, FileFormatError, LatentreeError
 from latentree.formats import read_frame, read_table
-from latentree.formats.frame import table_from, values_of
-from latentree.formats.parquet import read_parquet
+from latentree.formats._frame import table_from, values_of
+from latentree.formats._parquet import read_parquet
 
 
 @pytest.fixture
@@ -81,7 +81,7 @@ def test_damage_that_shows_itself_late(file):
 def test_more_cells_than_can_be_held(file):
     path = file(pa.table({"a": pa.array([1]).take(pa.array([0] * 10**6)), "b": pa.nulls(10**6)}))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("latentree.formats.parquet.MAX_CELLS", 1_999_999)
+        patch.setattr("latentree.formats._parquet.MAX_CELLS", 1_999_999)
         with pytest.raises(FileFormatError, match="1,000,000 rows of 2 columns; at most 1,999,999 cells"):
             read_table(path)
         assert list(read_parquet(path, columns=["a"]).values()) == ["a"]

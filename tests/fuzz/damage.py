@@ -27,8 +27,8 @@ from latentree import bayes, cardinality, checkpoint, search
 from latentree.cli.data import load_trace
 from latentree.errors import LatentreeError, LatentreeWarning
 from latentree.estimation import fit_classes
-from latentree.formats.models import text_of
-from latentree.report.tree import checked_trace
+from latentree.formats._models import text_of
+from latentree.report._tree import checked_trace
 
 DATA = Path(__file__).parents[1] / "formats" / "data"
 

@@ -13,7 +13,7 @@ import pytest
 from test_programs import all_rows, by_pgmpy, by_pyagrum, ours
 
 import latentree as lt
-from latentree.tree import Tree
+from latentree._tree import Tree
 
 pytestmark = pytest.mark.filterwarnings("ignore")
 

@@ -13,8 +13,8 @@ import pytest
 
 import latentree as lt
 from latentree import infer
-from latentree.formats import bif, net, xdsl, xmlbif
-from latentree.formats.network import network_of
+from latentree.formats import _bif as bif, _net as net, _xdsl as xdsl, _xmlbif as xmlbif
+from latentree.formats._network import network_of
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # what other programs warn of is theirs
 

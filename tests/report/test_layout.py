@@ -11,10 +11,10 @@ from hypothesis import given, strategies as st
 from strategies import trees
 
 from latentree import datasets
+from latentree._tree import Tree
 from latentree.report import describe_tree
-from latentree.report.layout import ROW, arrange, places, shortened, style_for, text_width
-from latentree.report.svg import Drawing, tree_svg
-from latentree.tree import Tree
+from latentree.report._layout import ROW, arrange, places, shortened, style_for, text_width
+from latentree.report._svg import Drawing, tree_svg
 
 
 @given(trees(max_nodes=12), st.data())

@@ -16,10 +16,10 @@ from strategies import models
 
 import latentree as lt
 from latentree import datasets, report
-from latentree.model import Model
-from latentree.report.html import source
-from latentree.tree import Tree
-from latentree.variables import Variable
+from latentree._model import Model
+from latentree._tree import Tree
+from latentree._variables import Variable
+from latentree.report._html import source
 
 NASTY = ("<script>alert(1)</script>", "</script><img src=x onerror=alert(1)>", '"><b>&amp;', "$tree ${x}", "\ud800\x00")
 
@@ -111,8 +111,8 @@ def test_rows_arrive_as_they_are():
 
 def test_pages_of_large_data_stay_small(monkeypatch):
     table = datasets.sample_from("d7", 300, 0)
-    monkeypatch.setattr("latentree.report.explorer.MOST_CELLS", 70)
-    monkeypatch.setattr("latentree.report.explorer.MOST_NUMBERS", 299)
+    monkeypatch.setattr("latentree.report._explorer.MOST_CELLS", 70)
+    monkeypatch.setattr("latentree.report._explorer.MOST_NUMBERS", 299)
     data = page_data(report.explore(datasets.generator("d7"), table))["data"]
     assert data["patterns"] == 10 and data["inverse"] == ""
     assert page_data(report.explore(datasets.generator("d7"), table, max_rows=25))["data"]["patterns"] == 25
@@ -155,7 +155,7 @@ def test_opening_writes_a_file(monkeypatch):
 
 def test_scripts_are_ours_and_small():
     """No library: every script is a file of the package, and all of them together stay small."""
-    from latentree.report.explorer import SCRIPTS
+    from latentree.report._explorer import SCRIPTS
 
     assert sum(len(source(name)) for name in SCRIPTS) < 100_000
 

@@ -11,15 +11,15 @@ from hypothesis import given, settings
 from strategies import models_and_tables
 
 from latentree import datasets, fit_classes
+from latentree._model import Model
+from latentree._table import Table
+from latentree._tree import Tree
+from latentree._variables import numbered
 from latentree.errors import DataError, ParameterError
 from latentree.infer import posterior
-from latentree.model import Model
 from latentree.report import describe, describe_tree, to_text
-from latentree.report.tree import checked_trace
+from latentree.report._tree import checked_trace
 from latentree.score import bic, relative_entropy
-from latentree.table import Table
-from latentree.tree import Tree
-from latentree.variables import numbered
 
 STEP = {"operation": "start", "score": -3.5, "edges": [["z", "a"]], "states": {"z": 2, "a": 2}}
 

@@ -10,9 +10,9 @@ from hypothesis import given, settings, strategies as st
 
 import latentree as lt
 from latentree.errors import DataError, FileFormatError, LatentreeError, ParameterError
-from latentree.formats.frame import values_of
-from latentree.scale import Partitions, from_chunks, merge
-from latentree.scale.chunks import bytes_of
+from latentree.formats._frame import values_of
+from latentree.scale import Partitions, _merge as merge, from_chunks
+from latentree.scale._chunks import bytes_of
 
 WORDS = st.sampled_from(["yes", "no", " yes", "NA", "?", None])
 NUMBERS = st.sampled_from([1, 2, 3, None])

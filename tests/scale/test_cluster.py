@@ -159,7 +159,7 @@ def test_a_search_goes_on_when_a_worker_is_killed(cluster, client):
 
 @pytest.mark.filterwarnings("ignore:Running on a single-machine scheduler")  # said by older ones of Dask
 def test_without_a_cluster_partitions_are_read_one_after_another(frame, monkeypatch):
-    monkeypatch.setattr("latentree.scale.cluster._connected", lambda: None)
+    monkeypatch.setattr("latentree.scale._cluster._connected", lambda: None)
     found = lt.Table.from_chunks(dd.from_pandas(frame, npartitions=5))
     assert type(found) is lt.Table and found.n == len(frame)
     with pytest.raises(lt.LatentreeError, match="no cluster"):

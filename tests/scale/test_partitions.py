@@ -9,9 +9,9 @@ from strategies import models_and_tables
 import latentree as lt
 from latentree.errors import DataError, ParameterError
 from latentree.scale import Partitions, assign, posteriors
-from latentree.score.assignment import average_posteriors
-from latentree.score.separation import entropy
-from latentree.score.uncertainty import standard_errors
+from latentree.score._assignment import average_posteriors
+from latentree.score._separation import entropy
+from latentree.score._uncertainty import standard_errors
 
 SCORES = ("aic", "bic", "bice", "awe", "laplace", "mled", "cs", "cse", "icl", "icl_bic", "variational")
 
@@ -44,7 +44,7 @@ def test_starts_do_not_depend_on_the_parts(voting):
     """Rows are drawn in the order of a hash, which is that of the parts one after another."""
     whole, parts = voting
     tree = lt.Tree.star(3, whole.cardinalities)
-    starts = (lt.estimation.classes.row_starts(tree, own, 8, np.random.default_rng(5)) for own in (whole, parts))
+    starts = (lt.estimation._classes.row_starts(tree, own, 8, np.random.default_rng(5)) for own in (whole, parts))
     np.testing.assert_allclose(*starts, rtol=1e-12)
 
 

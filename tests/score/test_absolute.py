@@ -10,13 +10,13 @@ from fits import standing
 from hypothesis import given, settings, strategies as st
 
 from latentree import datasets
+from latentree._model import Model
+from latentree._table import Table
+from latentree._tree import Tree
+from latentree._variables import Variable, numbered
 from latentree.errors import DataError, ParameterError
 from latentree.estimation import fit_classes
-from latentree.model import Model
-from latentree.score.absolute import fit_statistics, power_divergence
-from latentree.table import Table
-from latentree.tree import Tree
-from latentree.variables import Variable, numbered
+from latentree.score._absolute import fit_statistics, power_divergence
 
 
 def numbers(found):

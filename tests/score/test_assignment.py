@@ -7,13 +7,13 @@ import pytest
 from fits import standing
 
 from latentree import datasets, infer
+from latentree._model import Model
+from latentree._table import Table
+from latentree._tree import Tree
+from latentree._variables import numbered
 from latentree.errors import DataError, ModelError
 from latentree.estimation import fit_classes
-from latentree.model import Model
-from latentree.score.assignment import average_posteriors
-from latentree.table import Table
-from latentree.tree import Tree
-from latentree.variables import numbered
+from latentree.score._assignment import average_posteriors
 
 
 def two_latents():

@@ -8,14 +8,14 @@ import numpy as np
 import pytest
 
 from latentree import datasets
+from latentree._model import Model
+from latentree._table import Table
+from latentree._tree import Tree
+from latentree._variables import numbered
 from latentree.errors import DataError, ParameterError
 from latentree.estimation import fit_classes
-from latentree.model import Model
 from latentree.runner import Budget, StopReason
-from latentree.score.bootstrap import Resampler, bootstrap_fit, bootstrap_lrt, bootstrap_p, replicate
-from latentree.table import Table
-from latentree.tree import Tree
-from latentree.variables import numbered
+from latentree.score._bootstrap import Resampler, bootstrap_fit, bootstrap_lrt, bootstrap_p, replicate
 
 
 def seeded(seed=0):
@@ -88,7 +88,7 @@ def test_two_classes_do_not_fit_carcinoma_but_three_do(carcinoma):
 
 
 def test_bootstrap_agrees_with_chi_square_where_that_is_good():
-    from latentree.score.absolute import fit_statistics
+    from latentree.score._absolute import fit_statistics
 
     fit = fit_classes(datasets.load("values"), 2, rng=seeded())
     found = bootstrap_fit(fit, rng=seeded(), n_replicates=200)

@@ -12,13 +12,13 @@ from hypothesis import given, settings
 from strategies import models_and_tables
 
 from latentree import DataError, ModelError, Table, Tree, datasets, fit_classes, score
+from latentree._model import Model
 from latentree.dimension import effective_dimension
 from latentree.estimation import em
-from latentree.estimation.two_latents import fit_two_latents
-from latentree.model import Model
+from latentree.estimation._two_latents import fit_two_latents
 from latentree.score import SCORES, scores
-from latentree.score.classification import assigned_counts
-from latentree.score.scores import ESTIMATES
+from latentree.score._classification import assigned_counts
+from latentree.score._scores import ESTIMATES
 
 
 @pytest.fixture(scope="module")

@@ -7,8 +7,8 @@ import oracle
 import pytest
 
 from latentree import DataError, ModelError, Table, Tree, fit_classes
-from latentree.estimation.two_latents import fit_two_latents
-from latentree.model import Model
+from latentree._model import Model
+from latentree.estimation._two_latents import fit_two_latents
 from latentree.score import empirical_kl, holdout, scores, split
 
 

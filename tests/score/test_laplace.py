@@ -15,12 +15,12 @@ from scipy.integrate import quad
 from strategies import models_and_tables
 
 from latentree import ModelError, Table, Tree, fit_classes
-from latentree.estimation.two_latents import fit_two_latents
-from latentree.model import Model
+from latentree._model import Model
+from latentree.estimation._two_latents import fit_two_latents
 from latentree.score import information, laplace, posterior_mode, variational
-from latentree.score.laplace import laplace_at
-from latentree.score.layout import Layout, layout_of
-from latentree.score.moments import moments_of_counts
+from latentree.score._laplace import laplace_at
+from latentree.score._layout import Layout, layout_of
+from latentree.score._moments import moments_of_counts
 
 
 def theta_of(layout: Layout, free: np.ndarray, basis: str) -> np.ndarray:
@@ -94,7 +94,7 @@ def test_covariance_in_portions_is_the_same(monkeypatch):
     table = Table.from_codes(rng.integers(-1, 3, (40, 4)), [3] * 4)
     model = Model.random(Tree.star(3, [3] * 4), table.variables, rng)
     mean, covariance = moments_of_counts(model, table)
-    monkeypatch.setattr("latentree.score.moments._CELLS", 500)
+    monkeypatch.setattr("latentree.score._moments._CELLS", 500)
     again = moments_of_counts(model, table)
     np.testing.assert_allclose(again[0], mean, atol=1e-12)
     np.testing.assert_allclose(again[1], covariance, atol=1e-12)

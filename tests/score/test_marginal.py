@@ -10,9 +10,9 @@ from hypothesis import given, settings, strategies as st
 from strategies import models_and_tables, tables, trees
 
 from latentree import ModelError, Table, Tree, datasets, fit_classes
+from latentree._model import Model
 from latentree.estimation import em, restart_em
-from latentree.estimation.two_latents import fit_two_latents
-from latentree.model import Model
+from latentree.estimation._two_latents import fit_two_latents
 from latentree.score import (
     aliasing,
     cs,

@@ -12,13 +12,13 @@ from fits import standing
 from hypothesis import given, settings
 
 from latentree import datasets
+from latentree._model import Model
+from latentree._table import Table
+from latentree._tree import Tree
+from latentree._variables import numbered
 from latentree.errors import ModelError
 from latentree.estimation import fit_classes
-from latentree.model import Model
-from latentree.score.residuals import bivariate_residuals, pair_marginals
-from latentree.table import Table
-from latentree.tree import Tree
-from latentree.variables import numbered
+from latentree.score._residuals import bivariate_residuals, pair_marginals
 
 
 @settings(max_examples=60)

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from latentree import Budget, StopReason, Table, Tree, fit_classes
-from latentree.estimation.two_latents import fit_two_latents, two_latents_em
-from latentree.model import Model
+from latentree._model import Model
+from latentree.estimation._two_latents import fit_two_latents, two_latents_em
 from latentree.score import bic, cs, laplace, variational
 
 

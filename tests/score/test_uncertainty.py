@@ -9,15 +9,15 @@ from fits import standing
 from hypothesis import assume, given, settings, strategies as st
 
 from latentree import datasets
-from latentree.engine.plan import Plan
+from latentree._model import Model, row_starts
+from latentree._table import Table
+from latentree._tree import Tree
+from latentree._variables import numbered
+from latentree.engine._plan import Plan
 from latentree.errors import DataError, ModelError, ParameterError
 from latentree.estimation import em, fit_classes
-from latentree.model import Model, row_starts
 from latentree.runner import Budget, StopReason
-from latentree.score.uncertainty import information_sums, matched_labels, reordered, standard_errors
-from latentree.table import Table
-from latentree.tree import Tree
-from latentree.variables import numbered
+from latentree.score._uncertainty import information_sums, matched_labels, reordered, standard_errors
 
 
 def seeded(seed=0):
@@ -122,7 +122,7 @@ def test_a_weight_is_a_repetition():
 def test_blocks_change_nothing(monkeypatch):
     fit = values()
     a = standard_errors(fit).errors
-    monkeypatch.setattr("latentree.score.uncertainty.BLOCK_CELLS", 60)
+    monkeypatch.setattr("latentree.score._uncertainty.BLOCK_CELLS", 60)
     np.testing.assert_allclose(standard_errors(fit).errors, a, rtol=1e-10)
 
 

@@ -6,11 +6,11 @@ import numpy as np
 import strategies as shared
 from hypothesis import strategies as st
 
-from latentree.model import Model
-from latentree.search.network import Graph
-from latentree.search.operators import moves
-from latentree.table import Table
-from latentree.variables import numbered
+from latentree._model import Model
+from latentree._table import Table
+from latentree._variables import numbered
+from latentree.search._network import Graph
+from latentree.search._operators import moves
 
 
 @st.composite

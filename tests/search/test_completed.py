@@ -10,11 +10,11 @@ import pytest
 from hypothesis import given, strategies as st
 from structures import models_and_tables
 
-from latentree.engine.plan import evidence_of
-from latentree.search.beliefs import Beliefs
-from latentree.search.completed import CompletedData
-from latentree.search.network import Graph, Network
-from latentree.search.operators import moves
+from latentree.engine._plan import evidence_of
+from latentree.search._beliefs import Beliefs
+from latentree.search._completed import CompletedData
+from latentree.search._network import Graph, Network
+from latentree.search._operators import moves
 
 
 class Made:

@@ -7,23 +7,23 @@ import pytest
 from hypothesis import given, settings, strategies as st
 from structures import models_and_tables
 
-from latentree.engine.plan import Plan
+from latentree._model import Model
+from latentree._table import Table
+from latentree._tree import Tree
+from latentree._variables import numbered
+from latentree.engine._plan import Plan
 from latentree.errors import ParameterError
-from latentree.model import Model
 from latentree.runner import Budget, StopReason
 from latentree.score import bic
-from latentree.search import chow_liu as pairs, learn
-from latentree.search.beliefs import Beliefs
-from latentree.search.chow_liu import chow_liu
-from latentree.search.construct import expected
-from latentree.search.network import Network
-from latentree.search.operators import moves
-from latentree.search.pieces import LEAST, assembled, bridge, centred, cut, likelihoods, part
-from latentree.search.relocate import relocations
-from latentree.search.restricted import Effort, applied, evaluate
-from latentree.table import Table
-from latentree.tree import Tree
-from latentree.variables import numbered
+from latentree.search import _chow_liu as pairs, learn
+from latentree.search._beliefs import Beliefs
+from latentree.search._chow_liu import chow_liu
+from latentree.search._divide import LEAST, assembled, bridge, centred, cut, likelihoods, part
+from latentree.search._network import Network
+from latentree.search._operators import moves
+from latentree.search._relocate import relocations
+from latentree.search._restricted import Effort, applied, evaluate
+from latentree.search._wide_start import expected
 
 
 def islands(n_islands=4, leaves=5, rows=600, seed=0, missing=0.0):
@@ -170,7 +170,7 @@ def test_a_move_leaves_consistent_probabilities(case, seed):
 
 
 def test_near_places_are_found_chunk_by_chunk(monkeypatch):
-    from latentree.search import relocate
+    from latentree.search import _relocate as relocate
 
     rng = np.random.default_rng(0)
     n = 24  # a chain of latents with two leaves each
@@ -221,7 +221,7 @@ def test_weights_are_repetitions_and_threads_change_nothing():
 
 
 def test_a_stopped_construction_goes_on_as_if_it_had_not(tmp_path, monkeypatch):
-    from latentree.search import construct
+    from latentree.search import _wide_start as construct
 
     monkeypatch.setattr(construct, "STEPS", 2)
     table = Table.from_codes(islands(8, 4, 200))
@@ -238,7 +238,7 @@ def test_a_stopped_construction_goes_on_as_if_it_had_not(tmp_path, monkeypatch):
 
 
 def test_the_end_of_time_and_ctrl_c_within_the_construction(monkeypatch):
-    from latentree.search import construct
+    from latentree.search import _wide_start as construct
 
     monkeypatch.setattr(construct, "STEPS", 2)
     table = Table.from_codes(islands(8, 4, 200))
@@ -263,7 +263,7 @@ def test_the_size_of_pieces_is_checked(size):
 
 
 def test_a_thousand_variables(monkeypatch):
-    from latentree.search import construct
+    from latentree.search import _wide_start as construct
 
     monkeypatch.setattr(construct, "STEPS", 6)
     rng = np.random.default_rng(0)

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from studies import search, search_climbing
+from studies.search_climbing import generated
+from studies.search_exhaustive import ranked, regular_trees
 
 from latentree import datasets
-from latentree.reproduce import reproduce, search_climbing
-from latentree.reproduce.search_climbing import generated
-from latentree.reproduce.search_exhaustive import ranked, regular_trees
-from latentree.search.dhc import skeletons
-from latentree.search.network import Graph
-from latentree.search.operators import neighbours
+from latentree.search._dhc import skeletons
+from latentree.search._network import Graph
+from latentree.search._operators import neighbours
 
 
 @pytest.mark.parametrize(("leaves", "most"), [([2] * 4, 4), ([2, 3, 2, 3], 3), ([2] * 5, 3)])
@@ -73,7 +73,7 @@ def test_a_study_that_was_broken_off_goes_on(tmp_path, monkeypatch):
     for i in range(2):
         out = tmp_path / f"{i}.md"
         arguments = ["--only", "climbing", "--rows", "300", "--variables", "6"]
-        reproduce("search", [*arguments, "--keep", str(tmp_path / "kept"), "--out", str(out)])
+        search.main([*arguments, "--keep", str(tmp_path / "kept"), "--out", str(out)])
         pages.append(out.read_text("utf-8"))
     head, *rest = pages[0].split("##")
     assert "--keep DIR --out" in head

@@ -11,16 +11,16 @@ import numpy as np
 import pytest
 
 from latentree import datasets
+from latentree._model import Model
+from latentree._table import Table
+from latentree._tree import Tree
+from latentree._variables import Variable, numbered
 from latentree.errors import DataError, FileFormatError, LatentreeWarning, ParameterError
-from latentree.model import Model
 from latentree.runner import Budget, StopReason
 from latentree.score import SCORES, bic
-from latentree.search import METHODS, learn, state as contract, trace_from_plain, trace_to_plain
-from latentree.search.criterion import PENALISED, Criterion
-from latentree.search.state import standing
-from latentree.table import Table
-from latentree.tree import Tree
-from latentree.variables import Variable, numbered
+from latentree.search import METHODS, _state as contract, learn, trace_from_plain, trace_to_plain
+from latentree.search._criterion import PENALISED, Criterion
+from latentree.search._state import standing
 
 QUICK = {"full": (4, 60, 0.01)}
 """Less work than the sources do, where the result is not what is tested."""

@@ -6,19 +6,19 @@ import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from latentree.engine.plan import Plan
+from latentree._model import Model
+from latentree._table import Table
+from latentree._tree import Tree
+from latentree._variables import numbered
+from latentree.engine._plan import Plan
 from latentree.errors import ParameterError
-from latentree.model import Model
 from latentree.score import bic
 from latentree.search import learn
-from latentree.search.beliefs import Beliefs
-from latentree.search.network import Graph, Network
-from latentree.search.operators import moves
-from latentree.search.proposals import _unions
-from latentree.search.relocate import relocations
-from latentree.table import Table
-from latentree.tree import Tree
-from latentree.variables import numbered
+from latentree.search._beliefs import Beliefs
+from latentree.search._network import Graph, Network
+from latentree.search._operators import moves
+from latentree.search._proposals import _unions
+from latentree.search._relocate import relocations
 
 
 def rooted(seed, missing=0.1):

@@ -9,12 +9,12 @@ import strategies as shared
 from hypothesis import given, strategies as st
 from structures import graphs, models
 
-from latentree.model import Model
-from latentree.search.network import Graph, Network
-from latentree.search.operators import moves, neighbours
-from latentree.search.restricted import regularised
-from latentree.tree import Tree
-from latentree.variables import numbered
+from latentree._model import Model
+from latentree._tree import Tree
+from latentree._variables import numbered
+from latentree.search._network import Graph, Network
+from latentree.search._operators import moves, neighbours
+from latentree.search._restricted import regularised
 
 FIVE = [2, 2, 2, 2, 2]
 

@@ -8,15 +8,15 @@ import pytest
 from hypothesis import given, settings, strategies as st
 from structures import drawn_table, models_and_tables
 
-from latentree.engine.plan import Plan, evidence_of
-from latentree.model import Model
-from latentree.search.beliefs import Beliefs
-from latentree.search.network import Graph, Network
-from latentree.search.operators import moves
-from latentree.search.restricted import Effort, applied, dimension_change, evaluate, model_of, together, triple
-from latentree.table import Table
-from latentree.tree import Tree
-from latentree.variables import numbered
+from latentree._model import Model
+from latentree._table import Table
+from latentree._tree import Tree
+from latentree._variables import numbered
+from latentree.engine._plan import Plan, evidence_of
+from latentree.search._beliefs import Beliefs
+from latentree.search._network import Graph, Network
+from latentree.search._operators import moves
+from latentree.search._restricted import Effort, applied, dimension_change, evaluate, model_of, together, triple
 
 
 @given(models_and_tables())

@@ -8,22 +8,22 @@ from hypothesis import given, settings, strategies as st
 from structures import drawn_table, graphs, models_and_tables
 
 from latentree import datasets
+from latentree._model import Model
+from latentree._table import Table
+from latentree._variables import numbered
 from latentree.engine import _core
-from latentree.engine.plan import Plan
-from latentree.model import Model
+from latentree.engine._plan import Plan
 from latentree.runner import Budget, Clock
 from latentree.search import learn
-from latentree.search.beliefs import Beliefs, known
-from latentree.search.criterion import Criterion
-from latentree.search.network import Graph, Network
-from latentree.search.operators import Move, added_parameters, moves
-from latentree.search.proposals import BLOCK, carried_out, conditional_dependence, propose, together
-from latentree.search.relocate import relocations
-from latentree.search.restricted import Effort, dimension_change, evaluate, model_of, triple
-from latentree.search.state import Search
-from latentree.search.swift import OPTIONS
-from latentree.table import Table
-from latentree.variables import numbered
+from latentree.search._beliefs import Beliefs, known
+from latentree.search._criterion import Criterion
+from latentree.search._network import Graph, Network
+from latentree.search._operators import Move, added_parameters, moves
+from latentree.search._proposals import BLOCK, carried_out, conditional_dependence, propose, together
+from latentree.search._relocate import relocations
+from latentree.search._restricted import Effort, dimension_change, evaluate, model_of, triple
+from latentree.search._state import Search
+from latentree.search._swift import OPTIONS
 
 
 def searching(table, seed=0, **more):
@@ -197,7 +197,7 @@ def test_the_best_tree_of_small_data_from_every_seed(seed):
 
 
 def test_very_wide_data_are_forecast():
-    from latentree.search.swift import WIDE, forecast
+    from latentree.search._swift import WIDE, forecast
 
     def wide(n):
         return forecast(searching(Table.from_codes(np.random.default_rng(0).integers(0, 2, (50, n)))))

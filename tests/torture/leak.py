@@ -23,10 +23,10 @@ import numpy as np
 
 import latentree as lt
 from latentree import bayes, cardinality, datasets, search
+from latentree._table import Table
 from latentree.estimation import fit_classes
 from latentree.infer import posterior
 from latentree.runner import Budget
-from latentree.table import Table
 
 LIMIT = 32.0
 """Bytes a round: less than any array or object takes that would be forgotten in each."""

@@ -14,8 +14,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from latentree import files, runner
-from latentree.bayes import sampler
+from latentree import _files as files, runner
+from latentree.bayes import _sampler as sampler
 from latentree.checkpoint import Checkpoint
 from latentree.cli import main
 

@@ -17,7 +17,7 @@ import joblib
 import numpy as np
 
 from latentree import bayes, cardinality, datasets, search
-from latentree.engine.plan import Plan
+from latentree.engine._plan import Plan
 from latentree.estimation import fit_classes
 from latentree.runner import Budget
 

@@ -14,14 +14,14 @@ import pytest
 
 import latentree as lt
 from latentree import bayes, cardinality, datasets, score, search
+from latentree._model import Model
+from latentree._table import Table
+from latentree._tree import Tree
 from latentree.engine import _core
-from latentree.engine.plan import Plan
+from latentree.engine._plan import Plan
 from latentree.estimation import em, fit_classes
-from latentree.model import Model
 from latentree.report import compare_classes
 from latentree.runner import Budget
-from latentree.table import Table
-from latentree.tree import Tree
 
 KERNELS = _core.available_kernels()
 

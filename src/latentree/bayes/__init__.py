@@ -10,16 +10,16 @@
 
 from __future__ import annotations
 
-from .candidate import Candidate, candidate
-from .chain import SWEEPS, Info, State, Target, init, step
-from .diagnostics import effective_samples, r_hat, standard_error
-from .draws import ClassDraws, Draws
-from .layout import load
-from .loss import PointEstimate, delta_loss, predictive_loss
-from .posterior import ClassSummary, classification, log_predictive, predictive_rows, similarity, summarise
-from .prior import ClassPrior, prior_on_classes
-from .relabel import relabel
-from .sampler import sample
+from ._candidate import Candidate, candidate
+from ._chain import SWEEPS, Info, State, Target, init, step
+from ._diagnostics import effective_samples, r_hat, standard_error
+from ._draws import ClassDraws, Draws
+from ._layout import load
+from ._loss import PointEstimate, delta_loss, predictive_loss
+from ._posterior import ClassSummary, classification, log_predictive, predictive_rows, similarity, summarise
+from ._prior import ClassPrior, prior_on_classes
+from ._relabel import relabel
+from ._sampler import sample
 
 __all__ = [
     "SWEEPS",

@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
-from .adapt import adapt
-from .classes import learn_classes
-from .directions import DIRECTIONS
-from .learn import LEARNERS, Learned, learn
-from .operations import introduce, merge, remove, split
-from .progress import Position, Step
-from .star import Star
-from .states import States
-from .task import Settings, Task
+from ._adapt import adapt
+from ._classes import learn_classes
+from ._directions import DIRECTIONS
+from ._learn import LEARNERS, Learned, learn
+from ._neighbourhood import Neighbourhood
+from ._operations import introduce, merge, remove, split
+from ._progress import Position, Step
+from ._states import States
+from ._task import Settings, Task
 
 __all__ = [
     "DIRECTIONS",
     "LEARNERS",
     "Learned",
+    "Neighbourhood",
     "Position",
     "Settings",
-    "Star",
     "States",
     "Step",
     "Task",

@@ -15,9 +15,9 @@ from .output import emit, note, print_report
 from .types import CLASSES
 
 if TYPE_CHECKING:
+    from .._table import Table
     from ..report import Comparison
     from ..score import BootstrapLrt
-    from ..table import Table
 
 __all__ = ["command"]
 

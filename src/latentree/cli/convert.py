@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from ..formats.models import FORMATS, format_of
+from ..formats._models import FORMATS, format_of
 from .command import command as command_, option, session
 from .output import emit, note
 from .types import split
@@ -90,7 +90,7 @@ def command(
     of states, cut points, and names that it cannot hold as they are; a warning tells which were changed. Reading the
     file back gives the same model. Only json keeps where a model comes from.
     """  # noqa: D301
-    from ..formats.models import save, text_of
+    from ..formats._models import save, text_of
     from .data import load_model
     from .files import check_outputs
 

@@ -15,9 +15,9 @@ from .rows import free_name
 from .types import Bins, merged_bins, split
 
 if TYPE_CHECKING:
-    from ..formats.columns import Frame
-    from ..model import Model
-    from ..table import Table
+    from .._model import Model
+    from .._table import Table
+    from ..formats._columns import Frame
 
 __all__ = ["Source", "load_model", "load_trace", "open_source", "shown_table", "table_for", "table_to_learn_from"]
 
@@ -83,7 +83,7 @@ def in_pieces(data: str) -> bool:
 
 def _in_pieces(data: str, reading: Mapping[str, Any], columns: Any, drop: Any, weights: str | None) -> Source:
     """Read a folder or all files that fit a pattern, piece by piece; equal rows become one with a weight."""
-    from ..formats.columns import Frame
+    from ..formats._columns import Frame
     from ..scale import read_pieces
 
     chosen = [name for text in columns or () for name in split(text)] or None
@@ -126,7 +126,7 @@ def table_to_learn_from(
     **rest: Any,
 ) -> Table:
     """Make a table whose states are those of the data."""
-    from ..formats.frame import table_from
+    from ..formats._frame import table_from
 
     known = source.frame.columns
     return table_from(
@@ -160,7 +160,7 @@ def table_for(
     **rest: Any,
 ) -> Table:
     """Make a table whose states are those of a model; what was missing for 'fit' is missing again."""
-    from ..formats.frame import table_from
+    from ..formats._frame import table_from
 
     return table_from(
         source.frame,
@@ -182,7 +182,7 @@ def missing_for(model: Model, given: Sequence[str], no_default: bool) -> set[str
 
 def missing_texts(given: Sequence[str], no_default: bool) -> set[str]:
     """Return the cells that count as missing."""
-    from ..formats.frame import MISSING_TEXTS
+    from ..formats._frame import MISSING_TEXTS
 
     return {"", *(() if no_default else MISSING_TEXTS), *(part for text in given for part in split(text))}
 
@@ -204,7 +204,7 @@ def load_trace(path: str | None) -> list[Any] | None:
     """Read the steps of a search: a list, an object with the list under ``trace``, a model file or a checkpoint."""
     import json
 
-    from ..files import read_text
+    from .._files import read_text
 
     if path is None:
         return None
@@ -222,8 +222,8 @@ def load_trace(path: str | None) -> list[Any] | None:
 
 
 def load_model(path: str, **options: Any) -> Model:
-    """Read a model file; see :func:`latentree.formats.models.load` for the options."""
-    from ..formats.models import load
+    """Read a model file; see :func:`latentree.formats._models.load` for the options."""
+    from ..formats._models import load
 
     try:
         return load(path, **options)

@@ -71,7 +71,7 @@ def check_rows_file(option: str, path: str | None) -> None:
 
 def write_rows(columns: Mapping[str, Sequence[Any]], path: str) -> None:
     """Write columns to a CSV or TSV file, in one step."""
-    from ..formats.csv import write_csv
+    from ..formats._csv import write_csv
 
     write_csv(columns, path, delimiter="\t" if _is_tsv(path) else ",")
 

@@ -15,9 +15,9 @@ from .output import emit, note, print_report, tell_resumed
 from .types import CLASSES
 
 if TYPE_CHECKING:
+    from .._table import Table
     from ..estimation import Fit
     from ..report import Comparison
-    from ..table import Table
     from .data import Source
 
 __all__ = ["command", "fitted"]
@@ -209,7 +209,7 @@ def _write(best: Fit, source: Source, options: dict[str, Any], out: str | None, 
     from .rows import assigned, joined, weighed
 
     if out is not None:
-        from ..formats.models import save
+        from ..formats._models import save
         from ..report import describe
 
         save(with_origin(best.model, "fit", source, options, describe(best), ("n_classes",)), out)

@@ -14,9 +14,9 @@ from .options import data_argument, learning_options, score_option, searching_op
 from .output import emit, note, print_report, tell_resumed
 
 if TYPE_CHECKING:
-    from ..model import Model
+    from .._model import Model
+    from .._table import Table
     from ..search import Run
-    from ..table import Table
     from .data import Source
 
 __all__ = ["command"]
@@ -187,7 +187,7 @@ def _described(run: Run) -> dict[str, Any]:
 
 
 def _save(run: Run, source: Source, options: dict[str, Any], found: dict[str, Any], out: str) -> None:
-    from ..formats.json import save
+    from ..formats._json import save
     from .origin import with_origin
 
     model: Model = with_origin(run.model, "learn", source, options, found, ("n_variables", "n_latents"))
@@ -214,7 +214,7 @@ def _write(run: Run, source: Source, assign: str | None, report: str | None, tra
     if trace is not None:
         import json
 
-        from ..files import write_atomically
+        from .._files import write_atomically
         from ..search import trace_to_plain
         from .output import plain
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from ..model import Model
+    from .._model import Model
     from .data import Source
 
 __all__ = ["with_origin"]

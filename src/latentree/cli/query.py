@@ -11,8 +11,8 @@ from .options import model_argument
 from .output import emit
 
 if TYPE_CHECKING:
-    from ..model import Model
-    from ..variables import State
+    from .._model import Model
+    from .._variables import State
 
 __all__ = ["command"]
 

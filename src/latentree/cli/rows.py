@@ -6,9 +6,9 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from ..formats.columns import Frame
-    from ..model import Model
-    from ..table import Table
+    from .._model import Model
+    from .._table import Table
+    from ..formats._columns import Frame
 
 __all__ = ["assigned", "free_name", "joined", "weighed"]
 

@@ -20,9 +20,9 @@ from .options import (
 from .output import emit, note, print_report, tell_resumed
 
 if TYPE_CHECKING:
+    from .._table import Table
     from ..bayes import Draws
     from ..runner import Progress
-    from ..table import Table
     from .data import Source
 
 __all__ = ["command"]
@@ -239,11 +239,11 @@ def command(
 def _check_libraries(out: str | None, plots: str | None) -> None:
     """Long sampling should not end at a library that is not there."""
     if out is not None:
-        from ..bayes.layout import check_libraries
+        from ..bayes._layout import check_libraries
 
         check_libraries()
     if plots is not None:
-        from ..report.figures.axes import pyplot
+        from ..report.figures._axes import pyplot
 
         pyplot()
 
@@ -289,7 +289,7 @@ def _write(draws: Draws, k: int, source: Source, files: dict[str, str | None]) -
         draws.save(files["out"])
         note(f"Draws written to '{files['out']}'.")
     if files["plots"] is not None:
-        from ..report.sampled_figures import save_plots
+        from ..report._sampled_figures import save_plots
 
         names = save_plots(draws, files["plots"], k=k)
         note(f"{', '.join(names)} written to '{files['plots']}'.")
@@ -298,7 +298,7 @@ def _write(draws: Draws, k: int, source: Source, files: dict[str, str | None]) -
     means = summarise(relabel(draws.given(k))).model()
     if files["model"] is not None:
         from .. import __version__
-        from ..formats.json import save
+        from ..formats._json import save
 
         told = {
             "command": "latentree sample",

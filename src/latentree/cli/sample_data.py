@@ -12,7 +12,7 @@ from .options import model_argument, rows_out_option, seed_option
 from .output import emit, note
 
 if TYPE_CHECKING:
-    from ..model import Model
+    from .._model import Model
 
 __all__ = ["command"]
 

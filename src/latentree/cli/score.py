@@ -11,8 +11,8 @@ from .options import data_argument, matching_options, model_argument
 from .output import emit
 
 if TYPE_CHECKING:
-    from ..model import Model
-    from ..table import Table
+    from .._model import Model
+    from .._table import Table
 
 __all__ = ["command"]
 
@@ -57,9 +57,9 @@ def scores(model: Model, table: Table) -> dict[str, Any]:
     """Scores of a model on data, by name."""
     import numpy as np
 
-    from ..engine.plan import Plan
-    from ..estimation.fit import Fit
-    from ..model import Counts
+    from .._model import Counts
+    from ..engine._plan import Plan
+    from ..estimation._fit import Fit
     from ..runner import StopReason
     from ..score import aic, bic
 

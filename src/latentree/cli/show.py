@@ -13,7 +13,7 @@ from .options import model_argument
 from .output import emit, printable
 
 if TYPE_CHECKING:
-    from ..model import Model
+    from .._model import Model
 
 __all__ = ["command"]
 

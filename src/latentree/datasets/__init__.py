@@ -19,9 +19,9 @@ from typing import TYPE_CHECKING, Any
 from ..errors import DataError, bad_parameter
 
 if TYPE_CHECKING:
-    from ..formats.columns import Frame
-    from ..model import Model
-    from ..table import Table
+    from .._model import Model
+    from .._table import Table
+    from ..formats._columns import Frame
 
 __all__ = ["DataSet", "describe", "generator", "load", "load_frame", "names", "read", "sample_from"]
 
@@ -125,8 +125,8 @@ def load(name: str, *, data_dir: str | os.PathLike[str] | None = None) -> Table:
     >>> load("hiv_test")
     <Table: 428 rows, 9 distinct, 4 variables>
     """
-    from ..formats.coding import learn
-    from ..formats.frame import MISSING_TEXTS, code_columns, read_weights
+    from ..formats._coding import learn
+    from ..formats._frame import MISSING_TEXTS, code_columns, read_weights
 
     entry = describe(name)
     frame = read(name, data_dir=data_dir)
@@ -155,9 +155,9 @@ def load_frame(name: str, *, data_dir: str | os.PathLike[str] | None = None, bac
     """
     import narwhals as nw
 
-    from ..formats.coding import numbers_of
-    from ..formats.columns import Column
-    from ..formats.frame import MISSING_TEXTS
+    from ..formats._coding import numbers_of
+    from ..formats._columns import Column
+    from ..formats._frame import MISSING_TEXTS
 
     columns: dict[str, list[Any]] = {}
     for column, cells in read(name, data_dir=data_dir).columns.items():
@@ -185,9 +185,9 @@ def generator(name: str) -> Model:
     """
     import json
 
-    from ..model import Model
-    from ..tree import Tree
-    from ..variables import Variable
+    from .._model import Model
+    from .._tree import Tree
+    from .._variables import Variable
 
     if name not in GENERATORS:
         raise bad_parameter("name", "generator", " or ".join(map(repr, GENERATORS)), name)
@@ -250,7 +250,7 @@ def _package_data() -> Any:
 
 def read(name: str, *, data_dir: str | os.PathLike[str] | None = None) -> Frame:
     """Read all columns of a data set as text, before they are coded."""
-    from ..formats.csv import read_csv
+    from ..formats._csv import read_csv
 
     entry = describe(name)
 

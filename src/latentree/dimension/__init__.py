@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .effective import effective_dimension, standard_dimension
-from .identify import Identifiability, LatentNode, identifiability
+from ._effective import effective_dimension, standard_dimension
+from ._identify import Identifiability, LatentNode, identifiability
 
 __all__ = ["Identifiability", "LatentNode", "effective_dimension", "identifiability", "standard_dimension"]

@@ -7,23 +7,23 @@ import warnings
 from collections.abc import Callable
 from typing import Any
 
+from .._model import Model
+from .._table import Table
 from ..errors import LatentreeWarning, ParameterError, bad_parameter
-from ..model import Model
-from ..table import Table
-from .annealing import annealing
-from .approximate_conjugate import acg_phi, acg_theta, acg_theta_chi2
-from .classes import fit_classes
-from .conjugate import cg, gcg
-from .em import ITERATIONS, TOLERANCE, em
-from .fit import Fit
-from .helmbold import eg_eta, em_eta, gp_eta
-from .incremental import incremental, nowlan, preferential, sparse
-from .independence import INDEPENDENT, at_independence
-from .local import local_em
-from .one_step_late import one_step_late
-from .partial import partial_em
-from .restarts import random_starts, restart_em
-from .winner import winner_take_all
+from ._annealing import annealing
+from ._approximate_conjugate import acg_phi, acg_theta, acg_theta_chi2
+from ._classes import fit_classes
+from ._conjugate import cg, gcg
+from ._em import ITERATIONS, TOLERANCE, em
+from ._fit import Fit
+from ._helmbold import eg_eta, em_eta, gp_eta
+from ._incremental import incremental, nowlan, preferential, sparse
+from ._independence import INDEPENDENT, at_independence
+from ._local import local_em
+from ._one_step_late import one_step_late
+from ._partial import partial_em
+from ._restarts import random_starts, restart_em
+from ._winner_take_all import winner_take_all
 
 __all__ = [
     "ITERATIONS",
@@ -130,7 +130,7 @@ def estimate(model: Model, table: Table, *, method: str = "accelerated", **optio
     --------
     >>> import numpy as np
     >>> table = Table.from_codes([[0, 0, 0], [1, 1, 1], [0, 0, 1], [1, 1, 0]], weights=[30, 40, 5, 4])
-    >>> from latentree.tree import Tree
+    >>> from latentree import Tree
     >>> start = Model.random(Tree.star(2, table.cardinalities), table.variables, np.random.default_rng(1))
     >>> fit = estimate(start, table, method="em")
     >>> fit.converged, bool((np.diff(fit.trace) >= 0).all())

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from .bayesian import BayesianLatentClass
-from .comparing import ClassComparison, compare
-from .latent_class import LatentClass
-from .latent_tree import LatentTree
-from .tree_classifier import LatentTreeClassifier
+from ._bayesian import BayesianLatentClass
+from ._comparing import ClassComparison, compare
+from ._latent_class import LatentClass
+from ._latent_tree import LatentTree
+from ._tree_classifier import LatentTreeClassifier
 
 __all__ = ["BayesianLatentClass", "ClassComparison", "LatentClass", "LatentTree", "LatentTreeClassifier", "compare"]

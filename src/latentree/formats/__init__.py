@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 from ..errors import FileFormatError, ParameterError, bad_parameter
 
 if TYPE_CHECKING:
-    from ..table import Table
-    from .columns import Frame
+    from .._table import Table
+    from ._columns import Frame
 
 __all__ = ["read_frame", "read_table"]
 
@@ -48,9 +48,9 @@ def read_table(
     format : {"csv", "tsv", "parquet", "arff", "hlcm"}, optional
         What kind of file it is. Default: as its suffix says.
     encoding, delimiter, header
-        As in :func:`latentree.formats.csv.read_csv`, for the formats that have them.
+        As in :func:`latentree.formats._csv.read_csv`, for the formats that have them.
     **options
-        As in :func:`latentree.formats.frame.table_from`: ``columns``, ``drop``, ``weights``, ``bins``, ``missing``,
+        As in :func:`latentree.formats._frame.table_from`: ``columns``, ``drop``, ``weights``, ``bins``, ``missing``,
         ``decimal``, ...
 
     Returns
@@ -68,7 +68,7 @@ def read_table(
     ...     read_table(file, weights="n")
     <Table: 52 rows, 3 distinct, 2 variables>
     """
-    from .frame import table_from
+    from ._frame import table_from
 
     frame = read_frame(path, format=format, encoding=encoding, delimiter=delimiter, header=header)
     return table_from(frame, **options)
@@ -84,8 +84,8 @@ def read_frame(
 ) -> Frame:
     """Read all columns of a file as they are; see :func:`read_table` for the parameters.
 
-    The result goes into :func:`latentree.formats.frame.table_from`, and gives back the file's own cells, for files with
-    further columns added.
+    The result goes into :func:`latentree.formats._frame.table_from`, and gives back the file's own cells, for files
+    with further columns added.
     """
     kind = format or _by_suffix(path)
     if kind not in (*FORMATS, "txt"):
@@ -104,18 +104,18 @@ def read_frame(
 def _read(kind: str, path: str | os.PathLike[str], given: dict[str, Any]) -> Frame:
     match kind:
         case "parquet":
-            from .parquet import read_parquet
+            from ._parquet import read_parquet
 
             return read_parquet(path)
         case "arff":
-            from .arff import read_arff
+            from ._arff import read_arff
 
             return read_arff(path, **given)
         case "hlcm":
-            from .hlcm import read_hlcm
+            from ._hlcm import read_hlcm
 
             return read_hlcm(path, **given)
-    from .csv import read_csv
+    from ._csv import read_csv
 
     return read_csv(path, **({"delimiter": "\t"} if kind == "tsv" else {}) | given)
 
@@ -137,7 +137,7 @@ def _by_suffix(path: str | os.PathLike[str]) -> str:
 
 def _text_format(path: str | os.PathLike[str], encoding: str | None) -> str:
     """Tell the two formats apart that come as ``.txt``."""
-    from .hlcm import is_hlcm
-    from .text import read_text_file
+    from ._hlcm import is_hlcm
+    from ._text import read_text_file
 
     return "hlcm" if is_hlcm(read_text_file(path, encoding)) else "csv"

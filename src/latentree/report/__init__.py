@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from .compare import Comparison, compare_classes, compared
-from .document import write_report
-from .explorer import explore
-from .html import Page
-from .latent_class import class_label, describe_classes, profiles, state_labels
-from .learned import describe_run, learned, run_findings
-from .names import latent_names, named, presented
-from .sampled import describe_draws
-from .statistics import statistics
-from .text import Shown, render, to_text
-from .tree import describe, describe_tree
-from .warn import Finding, findings
+from ._compare import Comparison, compare_classes, compared
+from ._diagnostics import Finding, findings
+from ._explorer import explore
+from ._html import Page
+from ._html_report import write_report
+from ._latent_class import class_label, describe_classes, profiles, state_labels
+from ._names import latent_names, named, presented
+from ._sampled import describe_draws
+from ._search_result import describe_run, learned, run_findings
+from ._statistics import statistics
+from ._text import Shown, render, to_text
+from ._tree import describe, describe_tree
 
 __all__ = [
     "Comparison",

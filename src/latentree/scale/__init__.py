@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from .chunks import from_chunks, read_pieces
-from .cluster import Spread, farm, from_dask
-from .partitions import Partitions, Scattered
-from .predict import assign, posteriors
+from ._chunks import from_chunks, read_pieces
+from ._cluster import Spread, farm, from_dask
+from ._partitions import Partitions, Scattered
+from ._predict import assign, posteriors
 
 __all__ = [
     "Partitions",

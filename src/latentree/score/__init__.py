@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-from .absolute import FitStatistics, fit_statistics, power_divergence
-from .aliasing import aliasing
-from .assignment import Assignment, average_posteriors
-from .bootstrap import BootstrapFit, BootstrapLrt, bootstrap_fit, bootstrap_lrt
-from .cheeseman_stutz import cs, cs_ml, cse, mled
-from .classification import awe, classification_likelihood, icl, icl_bic
-from .criteria import aic, aic3, bic, bice, caic, draper, sabic
-from .holdout import empirical_kl, holdout, split
-from .laplace import information, laplace
-from .marginal import marginal_likelihood
-from .mode import likelihood_mode, posterior_mode
-from .residuals import BivariateResiduals, bivariate_residuals
-from .scores import SCORES, Score, scores
-from .separation import entropy, relative_entropy
-from .uncertainty import StandardErrors, standard_errors
-from .variational import variational, variational_trace
+from ._absolute import FitStatistics, fit_statistics, power_divergence
+from ._aliasing import aliasing
+from ._assignment import Assignment, average_posteriors
+from ._bootstrap import BootstrapFit, BootstrapLrt, bootstrap_fit, bootstrap_lrt
+from ._cheeseman_stutz import cs, cs_ml, cse, mled
+from ._classification import awe, classification_likelihood, icl, icl_bic
+from ._criteria import aic, aic3, bic, bice, caic, draper, sabic
+from ._holdout import empirical_kl, holdout, split
+from ._laplace import information, laplace
+from ._marginal import marginal_likelihood
+from ._mode import likelihood_mode, posterior_mode
+from ._residuals import BivariateResiduals, bivariate_residuals
+from ._scores import SCORES, Score, scores
+from ._separation import entropy, relative_entropy
+from ._uncertainty import StandardErrors, standard_errors
+from ._variational import variational, variational_trace
 
 __all__ = [
     "SCORES",

@@ -5,14 +5,14 @@ They need Matplotlib: ``pip install 'latentree[plot]'``.
 
 from __future__ import annotations
 
-from .profiles import plot_profiles
-from .residuals import plot_residuals
-from .scores import plot_scores
-from .sizes import plot_sizes
-from .studies import plot_growth, plot_progress, plot_race, save_panels, to_svg
-from .trace import plot_trace
-from .tree import plot_tree
-from .uncertainty import plot_uncertainty
+from ._profiles import plot_profiles
+from ._residuals import plot_residuals
+from ._scores import plot_scores
+from ._sizes import plot_sizes
+from ._studies import plot_growth, plot_progress, plot_race, save_panels, to_svg
+from ._trace import plot_trace
+from ._tree import plot_tree
+from ._uncertainty import plot_uncertainty
 
 __all__ = [
     "plot_growth",

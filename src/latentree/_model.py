@@ -1,0 +1,341 @@
+"""A model: a tree, its manifest variables, and one flat vector of probabilities. Pure data."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ._tree import Tree
+from ._types import FloatArray
+from ._variables import State, Variable
+from .errors import ModelError, bad_parameter
+
+__all__ = ["Counts", "Model"]
+
+
+@dataclass(frozen=True, eq=False)
+class Model:
+    """A latent tree model.
+
+    The table of node ``v`` is ``P(v | parent)``, one row for each state of the parent (one row for the root);
+    all tables lie one after the other in ``parameters``, node by node.
+
+    Parameters
+    ----------
+    tree : Tree
+        The structure. Its manifest nodes take the names of the variables.
+    variables : sequence of Variable
+        The manifest variables in order.
+    parameters : array of float
+        The flat vector, ``tree.size`` long.
+    provenance : mapping, optional
+        Where the model comes from; kept in files.
+    """
+
+    tree: Tree
+    variables: tuple[Variable, ...]
+    parameters: FloatArray
+    provenance: Mapping[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        variables = tuple(self.variables)
+        object.__setattr__(self, "variables", variables)
+        object.__setattr__(self, "provenance", MappingProxyType(dict(self.provenance)))
+        tree = self.tree
+        if len(variables) != tree.n_variables:
+            raise ModelError(
+                f"The tree has {tree.n_variables} manifest nodes but {len(variables)} variables were given."
+            )
+        for v, node in zip(variables, tree.manifest, strict=True):
+            if v.cardinality != tree.cardinality[node]:
+                raise ModelError(
+                    f"Variable '{v.name}' has {v.cardinality} states but its node has {tree.cardinality[node]}."
+                )
+        names = {tree.names[node]: v.name for v, node in zip(variables, tree.manifest, strict=True)}
+        if any(a != b for a, b in names.items()):
+            taken = {v.name for v in variables}
+            if len(taken) < len(variables):
+                twice = next(v.name for i, v in enumerate(variables) if v.name in {u.name for u in variables[:i]})
+                raise ModelError(f"Two variables are called '{twice}'; rename one of them.")
+            for z in tree.latent:  # a latent gives way to a variable of the same name
+                name = tree.names[z]
+                while name in taken:
+                    name += "_"
+                names[tree.names[z]] = name
+                taken.add(name)
+            object.__setattr__(self, "tree", tree.renamed(names))
+        p = np.array(self.parameters, dtype=np.float64)
+        if p.shape != (tree.size,):
+            raise ModelError(f"The model needs {tree.size} probabilities. Got an array of shape {p.shape}.")
+        if not (np.isfinite(p) & (p >= 0)).all():
+            raise ModelError("Probabilities must be finite and not below 0.")
+        off = np.abs(row_sums(tree, p) - 1) > 1e-6
+        if off.any():
+            row = int(np.flatnonzero(off)[0])
+            ends = np.cumsum(tree.rows)
+            at = int(np.searchsorted(ends, row, side="right"))
+            own, total = row - int(ends[at] - tree.rows[at]), row_sums(tree, p)[row]
+            raise ModelError(f"Row {own} of the table of '{self.tree.names[at]}' sums to {total:.6g}, not 1.")
+        p.setflags(write=False)
+        object.__setattr__(self, "parameters", p)
+
+    # ---- making ----------------------------------------------------------------------------------------
+
+    @classmethod
+    def random(
+        cls,
+        tree: Tree,
+        variables: Sequence[Variable],
+        rng: np.random.Generator,
+        dominant: float | None = None,
+    ) -> Model:
+        """Draw every row uniformly from the simplex.
+
+        Parameters
+        ----------
+        tree, variables
+            Structure and manifest variables.
+        rng : numpy.random.Generator
+            Source of randomness.
+        dominant : float, optional
+            Give one state of every row, chosen at random, a probability uniform on (dominant, 1); the others
+            share the rest uniformly (Z 5.1 and C 4 use 0.6).
+        """
+        return cls(tree, tuple(variables), random_parameters(tree, rng, dominant))
+
+    @classmethod
+    def from_tables(
+        cls, tree: Tree, variables: Sequence[Variable], tables: Mapping[str, ArrayLike], **more: Any
+    ) -> Model:
+        """Build from one table for each node name."""
+        parts = []
+        for v, name in enumerate(tree.names):
+            if name not in tables:
+                raise ModelError(f"There is no table for node '{name}'.")
+            t = np.atleast_2d(np.asarray(tables[name], dtype=np.float64))
+            if t.shape != (tree.rows[v], tree.cardinality[v]):
+                wanted = f"{tree.rows[v]} x {tree.cardinality[v]}"
+                raise ModelError(f"The table of '{name}' must be {wanted}. Got {t.shape}.")
+            parts.append(t.ravel())
+        return cls(tree, tuple(variables), np.concatenate(parts), **more)
+
+    def with_parameters(self, parameters: ArrayLike, **more: Any) -> Model:
+        """The same structure with other probabilities."""
+        return Model(self.tree, self.variables, np.asarray(parameters, dtype=np.float64), **more)
+
+    # ---- looking ---------------------------------------------------------------------------------------
+
+    def table(self, node: str | int) -> FloatArray:
+        """P(node | parent): a row for each state of the parent, one row for the root."""
+        v = self.tree.node(node)
+        a, b = self.tree.offsets[v : v + 2]
+        return self.parameters[a:b].reshape(self.tree.rows[v], self.tree.cardinality[v])
+
+    def variable(self, name: str) -> Variable:
+        """The manifest variable of that name."""
+        for v in self.variables:
+            if v.name == name:
+                return v
+        raise ModelError(f"There is no manifest variable '{name}'.")
+
+    def states(self, node: str | int) -> tuple[State, ...]:
+        """The states of a node: a manifest variable's own, or 0, 1, ... for a latent."""
+        v = self.tree.node(node)
+        i = int(self.tree.variable[v])
+        return self.variables[i].states if i >= 0 else tuple(range(int(self.tree.cardinality[v])))
+
+    def marginals(self) -> list[FloatArray]:
+        """P(node) for every node."""
+        out = [self.table(0)[0]]
+        for v in range(1, self.tree.n_nodes):
+            out.append(out[self.tree.parent[v]] @ self.table(v))
+        return out
+
+    def __eq__(self, other: object) -> bool:
+        """Whether structure, rooting, names, variables and every probability are the same."""
+        if not isinstance(other, Model):
+            return NotImplemented
+        a, b = self.tree, other.tree
+        return (
+            np.array_equal(a.parent, b.parent)
+            and np.array_equal(a.cardinality, b.cardinality)
+            and np.array_equal(a.variable, b.variable)
+            and a.names == b.names
+            and self.variables == other.variables
+            and np.array_equal(self.parameters, other.parameters)
+        )
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Copies and pickles are made anew from the same data (scikit-learn copies and pickles estimators)."""
+        return Model, (self.tree, self.variables, self.parameters, dict(self.provenance))
+
+    def __repr__(self) -> str:
+        return f"<Model: {self.tree!r}>"
+
+    # ---- rooting ---------------------------------------------------------------------------------------
+
+    def rerooted(self, node: str | int) -> Model:
+        """The same distribution with the tree hung up at another node."""
+        target = self.tree.node(node)
+        tables = {v: self.table(v) for v in range(self.tree.n_nodes)}
+        walk_root(tables, self.tree.path_from_root(target))
+        tree, old = self.tree.rerooted(target)
+        return Model(tree, self.variables, np.concatenate([tables[v].ravel() for v in old]), self.provenance)
+
+    # ---- conveniences, imported when called -------------------------------------------------------------
+
+    def query(self, ask: str | Sequence[str], given: Mapping[str, Any] | None = None) -> FloatArray:
+        """P(ask | given); see :func:`latentree.infer.query`."""
+        from .infer import query
+
+        return query(self, ask, given)
+
+    def sample(self, n: int, rng: np.random.Generator, *, latent: bool = False) -> NDArray[np.int16]:
+        """Draw rows of codes; see :func:`latentree.infer.sample`."""
+        from .infer import sample
+
+        return sample(self, n, rng, latent=latent)
+
+    def save(self, path: str | Path, *, format: str | None = None) -> None:
+        """Write a model file, of the kind that its name ends in; see :func:`latentree.formats._models.save`."""
+        from .formats._models import save
+
+        save(self, path, format=format)
+
+    def to_bif(self, path: str | Path) -> None:
+        """Write a BIF file; see :mod:`latentree.formats._bif`."""
+        self.save(path, format="bif")
+
+    def to_xmlbif(self, path: str | Path) -> None:
+        """Write an XMLBIF file; see :mod:`latentree.formats._xmlbif`."""
+        self.save(path, format="xmlbif")
+
+    def to_net(self, path: str | Path) -> None:
+        """Write a NET file for Hugin; see :mod:`latentree.formats._net`."""
+        self.save(path, format="net")
+
+    def to_xdsl(self, path: str | Path) -> None:
+        """Write an XDSL file for GeNIe; see :mod:`latentree.formats._xdsl`."""
+        self.save(path, format="xdsl")
+
+    def to_dot(self, path: str | Path) -> None:
+        """Write a drawing of the tree for Graphviz; see :mod:`latentree.formats._dot`."""
+        self.save(path, format="dot")
+
+    def to_networkx(self) -> Any:
+        """Return a ``networkx.DiGraph``; see :func:`latentree.formats._objects.to_networkx`."""
+        from .formats._objects import to_networkx
+
+        return to_networkx(self)
+
+    def to_pgmpy(self) -> Any:
+        """Return a network of pgmpy; see :func:`latentree.formats._objects.to_pgmpy`."""
+        from .formats._objects import to_pgmpy
+
+        return to_pgmpy(self)
+
+    def to_pyagrum(self) -> Any:
+        """Return a network of pyAgrum; see :func:`latentree.formats._objects.to_pyagrum`."""
+        from .formats._objects import to_pyagrum
+
+        return to_pyagrum(self)
+
+    def explore(self, path: str | Path | None = None, *, table: Any = None, **options: Any) -> Any:
+        """Make the explorer page, which notebooks show; see :func:`latentree.report.explore`."""
+        from .report import explore
+
+        return explore(self, table, path, **options)
+
+
+@dataclass(frozen=True, eq=False)
+class Counts:
+    """Expected counts of a model on data: a vector laid out like the parameters.
+
+    Additive: the counts of two parts of the data, added, are the counts of both.
+    """
+
+    vector: FloatArray
+    log_likelihood: float
+    weight: float
+
+    def __add__(self, other: Counts) -> Counts:
+        """Counts of both parts of the data together."""
+        if self.vector.shape != other.vector.shape:
+            raise ModelError("Counts of two different structures cannot be added.")
+        log_likelihood = self.log_likelihood + other.log_likelihood
+        return Counts(self.vector + other.vector, log_likelihood, self.weight + other.weight)
+
+
+def walk_root(tables: dict[int, FloatArray], path: Sequence[int]) -> None:
+    """Move the root along a path of neighbouring nodes, the first of which is the root now (Z 2).
+
+    Each step reverses an edge root -> child and recomputes the two tables by Bayes' rule. A state of the child that
+    never occurs gets the old root's distribution.
+    """
+    for root, child in pairwise(path):
+        prior, given = tables[root][0], tables[child]
+        joint = prior[:, None] * given
+        marginal = joint.sum(axis=0)
+        back = np.divide(joint, marginal, out=np.repeat(prior[:, None], len(marginal), axis=1), where=marginal > 0)
+        tables[child] = marginal[None, :]
+        tables[root] = np.ascontiguousarray(back.T)
+
+
+def reordered(tree: Tree, vector: FloatArray, node: int, order: NDArray[np.intp]) -> FloatArray:
+    """A flat vector with the states of one latent node in another order."""
+    out = vector.copy()
+    own = slice(*tree.offsets[node : node + 2])
+    out[own] = vector[own].reshape(tree.rows[node], -1)[:, order].ravel()
+    for c in tree.children[node]:
+        own = slice(*tree.offsets[c : c + 2])
+        out[own] = vector[own].reshape(tree.rows[c], -1)[order].ravel()
+    return out
+
+
+def row_starts(tree: Tree) -> NDArray[np.int64]:
+    """Where each row of each table starts in the flat vector."""
+    widths = np.repeat(tree.cardinality.astype(np.int64), tree.rows)
+    return np.concatenate([[0], np.cumsum(widths)[:-1]])
+
+
+def row_sums(tree: Tree, vector: FloatArray) -> FloatArray:
+    """Sum of each row of each table."""
+    return np.add.reduceat(vector, row_starts(tree))
+
+
+def spread(tree: Tree, per_row: FloatArray) -> FloatArray:
+    """Repeat one number a row over the row's entries."""
+    return np.repeat(per_row, np.repeat(tree.cardinality, tree.rows))
+
+
+def normalised(tree: Tree, vector: FloatArray) -> FloatArray:
+    """Scale every row to sum to one."""
+    return vector / spread(tree, row_sums(tree, vector))
+
+
+def random_parameters(tree: Tree, rng: np.random.Generator, dominant: float | None = None) -> FloatArray:
+    """Draw a flat vector whose rows are uniform on the simplex, or have one dominant entry."""
+    p = normalised(tree, rng.standard_exponential(tree.size))
+    if dominant is None:
+        return p
+    if not 0 <= dominant < 1:
+        raise bad_parameter("dominant", "Model.random", "at least 0 and below 1", dominant)
+    widths = np.repeat(tree.cardinality, tree.rows)
+    starts = row_starts(tree)
+    chosen = starts + (rng.random(len(starts)) * widths).astype(np.int64)
+    large = rng.uniform(dominant, 1.0, len(starts))
+    large[widths == 1] = 1.0
+    p[chosen] = 0.0
+    rest = row_sums(tree, p)
+    p *= spread(tree, (1.0 - large) / np.where(rest > 0, rest, 1.0))
+    p[chosen] = large
+    return p

@@ -1,0 +1,253 @@
+"""Data as weighted distinct rows of codes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ._variables import Variable, numbered
+from .errors import DataError
+
+if TYPE_CHECKING:
+    from ._model import Model
+    from .engine._plan import Passes
+
+__all__ = ["Table"]
+
+MISSING = -1
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, eq=False)
+class Table:
+    """Weighted distinct rows. Make one with :meth:`from_frame`, :meth:`from_codes` or :meth:`read`.
+
+    Attributes
+    ----------
+    codes : int16 array [patterns, variables]
+        Positions in each variable's states, -1 where missing; column-major, rows distinct.
+    weights : float array [patterns]
+        How often, or with what weight, each pattern was seen; finite and positive.
+    variables : tuple of Variable
+        One for each column.
+    inverse : int32 array [input rows]
+        The pattern of each input row, -1 for rows of weight zero, which are dropped.
+    n : float
+        Sample size: the sum of the weights unless given.
+    """
+
+    codes: NDArray[np.int16]
+    weights: NDArray[np.float64]
+    variables: tuple[Variable, ...]
+    inverse: NDArray[np.int32]
+    n: float
+
+    def ordered(self) -> Table:
+        """The same rows, patterns in the order of their values: data that say the same give the same table.
+
+        Examples
+        --------
+        >>> Table.from_codes([[1, 0], [0, 1], [1, 0]]).ordered().codes.tolist()
+        [[0, 1], [1, 0]]
+        """
+        order = np.lexsort(self.codes.T[::-1])
+        place = np.empty(len(order) + 1, dtype=np.int32)
+        place[order] = np.arange(len(order), dtype=np.int32)
+        place[-1] = -1  # rows of weight zero, which have no pattern
+        codes = np.asfortranarray(self.codes[order])
+        return Table(codes, self.weights[order], self.variables, place[self.inverse], self.n)
+
+    @classmethod
+    def from_codes(
+        cls,
+        codes: ArrayLike,
+        variables: Sequence[Variable] | Sequence[int] | None = None,
+        weights: ArrayLike | None = None,
+        n: float | None = None,
+    ) -> Table:
+        """Build from rows of codes (0, 1, ...; negative is missing).
+
+        Parameters
+        ----------
+        codes : array of int [rows, variables]
+            One row for each observation; they need not be distinct.
+        variables : sequence of Variable or of int, optional
+            The variables, or just their cardinalities. Default: as many states as codes were seen.
+        weights : array of float [rows], optional
+            What each row counts for. A weight means exactly what repeating the row means.
+        n : float, optional
+            Sample size, if it is not the sum of the weights.
+
+        Examples
+        --------
+        >>> t = Table.from_codes([[0, 1], [0, 1], [1, -1]])
+        >>> t.codes.tolist(), t.weights.tolist(), t.n
+        ([[0, 1], [1, -1]], [2.0, 1.0], 3.0)
+        """
+        from .engine import _core
+
+        raw = np.asarray(codes)
+        if raw.ndim != 2 or raw.dtype.kind not in "iub":
+            raise DataError(
+                "Codes must be a table of whole numbers with rows and columns. "
+                f"Got {raw.ndim} dimension(s) of {raw.dtype}."
+            )
+        if raw.size and (raw.max() > np.iinfo(np.int16).max or raw.min() < np.iinfo(np.int16).min):
+            raise DataError(f"Codes must lie between -1 and {np.iinfo(np.int16).max}. Got {raw.min()} to {raw.max()}.")
+        if raw.shape[1] == 0:
+            raise DataError("The data have no columns.")
+        w = np.ones(len(raw)) if weights is None else checked_weights(weights, len(raw))
+        kept = w > 0
+        if not kept.any():
+            raise DataError("The data have no rows." if len(raw) == 0 else "All rows have weight zero.")
+        small = np.asfortranarray(raw, dtype=np.int16)
+        if not kept.all():
+            small = np.asfortranarray(small[kept])
+        if variables is None:
+            variables = [max(int(column.max()) + 1, 1) for column in small.T]
+        own = _as_variables(variables)
+        if len(own) != raw.shape[1]:
+            raise DataError(f"The data have {raw.shape[1]} columns but {len(own)} variables were given.")
+        cardinalities = np.array([v.cardinality for v in own], dtype=np.int32)
+        if (small < MISSING).any():
+            small = np.maximum(small, np.int16(MISSING))
+        over = (small >= cardinalities).any(axis=0)
+        if over.any():
+            c = int(np.flatnonzero(over)[0])
+            r = int(np.flatnonzero(kept)[np.flatnonzero(small[:, c] >= cardinalities[c])[0]])
+            raise DataError(
+                f"Column '{own[c].name}', row {r}: code {raw[r, c]} but there are only {cardinalities[c]} states "
+                f"(codes 0 to {cardinalities[c] - 1})."
+            )
+        pattern, first = _core.distinct_rows(small, cardinalities)
+        inverse = np.full(len(raw), -1, dtype=np.int32)
+        inverse[kept] = pattern
+        merged = np.bincount(pattern, weights=w[kept], minlength=len(first)).astype(np.float64)
+        return cls._made(np.asfortranarray(small[first]), merged, own, inverse, n)
+
+    @classmethod
+    def _made(
+        cls,
+        codes: NDArray[np.int16],
+        weights: NDArray[np.float64],
+        variables: tuple[Variable, ...],
+        inverse: NDArray[np.int32],
+        n: float | None,
+    ) -> Table:
+        for array in (codes, weights, inverse):
+            array.setflags(write=False)
+        return cls(codes, weights, variables, inverse, float(weights.sum()) if n is None else float(n))
+
+    def compiled(self, model: Model) -> Passes:
+        """The table compiled for passes with the structure of a model; columns are matched by name."""
+        from .engine._plan import Plan
+
+        return Plan.of(model, self)
+
+    def map_parts(self, f: Callable[..., T], *more: Sequence[Any]) -> list[T]:
+        """Call a function with every table that this one is made of: itself, unless it is of :mod:`latentree.scale`.
+
+        Whatever is a sum over rows is a sum over these calls. Items of further sequences go to the table they are for.
+        The function may be sent to other processes: it should hold no more than it needs.
+        """
+        return [f(self, *items) for items in (zip(*more, strict=True) if more else [()])]
+
+    @property
+    def n_patterns(self) -> int:
+        """Number of distinct rows."""
+        return len(self.codes)
+
+    @property
+    def n_variables(self) -> int:
+        """Number of columns."""
+        return len(self.variables)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of the columns."""
+        return tuple(v.name for v in self.variables)
+
+    @property
+    def cardinalities(self) -> NDArray[np.int32]:
+        """Number of states of each column."""
+        return np.array([v.cardinality for v in self.variables], dtype=np.int32)
+
+    def select(self, names: Sequence[str]) -> Table:
+        """The table of some columns only, rows merged again."""
+        where = {name: i for i, name in enumerate(self.names)}
+        at = [where[name] for name in names]
+        part = Table.from_codes(self.codes[:, at], [self.variables[i] for i in at], self.weights, self.n)
+        inverse = np.where(self.inverse >= 0, part.inverse[self.inverse], np.int32(-1)).astype(np.int32)
+        return Table._made(part.codes, part.weights, part.variables, inverse, self.n)
+
+    def reweighted(self, weights: ArrayLike, n: float | None = None) -> Table:
+        """The same patterns with other weights; patterns of weight zero are dropped."""
+        w = checked_weights(weights, self.n_patterns)
+        if (w > 0).all():
+            return Table._made(self.codes, w, self.variables, self.inverse, n)
+        kept = np.flatnonzero(w > 0)
+        if len(kept) == 0:
+            raise DataError("All rows have weight zero.")
+        new = np.full(self.n_patterns + 1, -1, dtype=np.int32)  # the last entry serves inverse = -1
+        new[kept] = np.arange(len(kept))
+        return Table._made(np.asfortranarray(self.codes[kept]), w[kept], self.variables, new[self.inverse], n)
+
+    def __repr__(self) -> str:
+        return f"<Table: {self.n:g} rows, {self.n_patterns} distinct, {self.n_variables} variables>"
+
+    @classmethod
+    def from_frame(cls, data: Any, **options: Any) -> Table:
+        """Build from a data frame, an array or a dict of columns; see :func:`latentree.formats._frame.table_from`."""
+        from .formats._frame import table_from
+
+        return table_from(data, **options)
+
+    @classmethod
+    def from_chunks(cls, source: Any, **options: Any) -> Table:
+        """Build from data that come in pieces, or do not fit into memory; see :func:`latentree.scale.from_chunks`."""
+        from .scale import from_chunks
+
+        return from_chunks(source, **options)
+
+    @classmethod
+    def read(cls, path: Any, **options: Any) -> Table:
+        """Build from a CSV, TSV, Parquet, ARFF or HLCM file; see :func:`latentree.formats.read_table`."""
+        from .formats import read_table
+
+        return read_table(path, **options)
+
+
+def row_keys(codes: NDArray[np.int16]) -> NDArray[np.uint64]:
+    """A hash of each row's codes, by which rows can be put in an order that does not depend on that of the data."""
+    key = np.zeros(len(codes), dtype=np.uint64)
+    for column in codes.T:
+        key = (key ^ column.astype(np.uint64)) * np.uint64(0x9E3779B97F4A7C15)
+        key ^= key >> np.uint64(29)
+    return key
+
+
+def checked_weights(weights: ArrayLike, n_rows: int) -> NDArray[np.float64]:
+    """Weights as floats: one for each row, finite, none below zero."""
+    w = np.array(weights, dtype=np.float64)
+    if w.shape != (n_rows,):
+        raise DataError(f"There must be one weight for each of the {n_rows} rows. Got shape {w.shape}.")
+    bad = ~(np.isfinite(w) & (w >= 0))
+    if bad.any():
+        r = int(np.flatnonzero(bad)[0])
+        raise DataError(f"Row {r}: the weight is {w[r]}; weights must be finite numbers of at least 0.")
+    return w
+
+
+def _as_variables(given: Sequence[Variable] | Sequence[int]) -> tuple[Variable, ...]:
+    own = tuple(v for v in given if isinstance(v, Variable))
+    if len(own) < len(given):
+        own = numbered(int(k) for k in given)  # type: ignore[arg-type]
+    names = [v.name for v in own]
+    if len(set(names)) < len(names):
+        twice = next(n for n in names if names.count(n) > 1)
+        raise DataError(f"Two columns are called '{twice}'. Rename one of them.")
+    return own

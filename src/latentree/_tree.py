@@ -1,0 +1,402 @@
+"""Trees over latent and manifest variables: rooting, canonical form, regularity.
+
+A tree is four arrays; a node is a position in them. The root comes first and every parent before its
+children, so one loop forwards goes down and one loop backwards goes up.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from math import prod
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ._lazy import cached_property
+from ._types import IntArray
+from .errors import ModelError
+
+__all__ = ["Tree"]
+
+
+@dataclass(frozen=True, eq=False)
+class Tree:
+    """Who hangs under whom, and how many states each node has.
+
+    Parameters
+    ----------
+    parent : array of int
+        Parent of each node, -1 for the root, which is node 0. Parents come before their children.
+    cardinality : array of int
+        Number of states of each node, at least 1.
+    variable : array of int
+        Which manifest variable (0, 1, ...) a node is, each once; -1 for a latent node.
+    names : sequence of str, optional
+        Names of the nodes, all different. Default: ``z1``, ``z2``, ... and ``x1``, ``x2``, ...
+
+    Examples
+    --------
+    >>> Tree.star(3, [2, 2, 4]).n_parameters
+    17
+    """
+
+    parent: IntArray
+    cardinality: IntArray
+    variable: IntArray
+    names: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        for name in ("parent", "cardinality", "variable"):
+            array = np.array(getattr(self, name), dtype=np.int32)
+            array.setflags(write=False)
+            object.__setattr__(self, name, array)
+        n = len(self.parent)
+        if n == 0 or self.parent.ndim != 1 or self.cardinality.shape != (n,) or self.variable.shape != (n,):
+            raise ModelError("A tree needs at least one node, and a parent, a cardinality and a variable for each.")
+        if self.parent[0] != -1 or (n > 1 and (self.parent[1:] < 0).any()):
+            raise ModelError("Node 0 must be the only root (parent -1).")
+        if (self.parent[1:] >= np.arange(1, n)).any():
+            raise ModelError("Every parent must come before its children.")
+        if (self.cardinality < 1).any():
+            raise ModelError("Every node needs at least one state.")
+        shown = self.variable[self.variable >= 0]
+        if not np.array_equal(np.sort(shown), np.arange(len(shown))) or (self.variable < -1).any():
+            raise ModelError("Every manifest variable 0, 1, ... must stand in the tree exactly once.")
+        names = tuple(self.names) or _default_names(self.variable)
+        if not all(isinstance(name, str) for name in names):
+            raise ModelError("Node names must be text.")
+        if len(names) != n:
+            raise ModelError(f"There must be one name for each of the {n} nodes. Got {len(names)}.")
+        if len(set(names)) != n:
+            twice = next(name for i, name in enumerate(names) if name in names[:i])
+            raise ModelError(f"Two nodes are called '{twice}'; node names must be all different.")
+        object.__setattr__(self, "names", names)
+
+    # ---- making ----------------------------------------------------------------------------------------
+
+    @classmethod
+    def star(cls, n_states: int, leaf_cardinalities: ArrayLike, names: Sequence[str] = ()) -> Tree:
+        """A latent class structure: one latent node above all leaves."""
+        leaves = np.atleast_1d(np.asarray(leaf_cardinalities, dtype=np.int32))
+        m = len(leaves)
+        return cls(
+            np.r_[-1, np.zeros(m, int)],
+            np.r_[n_states, leaves],
+            np.r_[-1, np.arange(m)],
+            (_unused("z", names), *names) if names else (),
+        )
+
+    @classmethod
+    def from_edges(
+        cls,
+        edges: Iterable[tuple[str, str]],
+        cardinality: Mapping[str, int],
+        manifest: Sequence[str],
+        root: str | None = None,
+    ) -> Tree:
+        """Build from pairs of names; ``manifest`` lists the observed ones in the order of the data's columns."""
+        near: dict[str, list[str]] = {name: [] for name in cardinality}
+        for a, b in edges:
+            for name in (a, b):
+                if name not in near:
+                    raise ModelError(f"Node '{name}' stands in an edge but has no cardinality.")
+            near[a].append(b)
+            near[b].append(a)
+        unknown = [m for m in manifest if m not in near]
+        if unknown:
+            raise ModelError(f"Manifest node '{unknown[0]}' has no cardinality.")
+        if not near:
+            raise ModelError("A tree needs at least one node.")
+        shown = set(manifest)
+        latent = [name for name in near if name not in shown]
+        start = root if root is not None else (latent or list(near))[0]
+        if start not in near:
+            raise ModelError(f"There is no node '{start}' to be the root.")
+        order, parent = [start], {start: -1}
+        for i, name in enumerate(order):
+            for other in near[name]:
+                if other not in parent:
+                    parent[other] = i
+                    order.append(other)
+        if len(order) != len(near) or sum(map(len, near.values())) != 2 * (len(near) - 1):
+            raise ModelError("The edges do not form a tree: it must be connected and without a circle.")
+        at = {m: i for i, m in enumerate(manifest)}
+        return cls(
+            np.array([parent[name] for name in order]),
+            np.array([cardinality[name] for name in order]),
+            np.array([at.get(name, -1) for name in order]),
+            tuple(order),
+        )
+
+    # ---- looking ---------------------------------------------------------------------------------------
+
+    @property
+    def n_nodes(self) -> int:
+        """Number of nodes."""
+        return len(self.parent)
+
+    @property
+    def n_variables(self) -> int:
+        """Number of manifest nodes."""
+        return int((self.variable >= 0).sum())
+
+    @property
+    def latent(self) -> NDArray[np.intp]:
+        """The latent nodes."""
+        return np.flatnonzero(self.variable < 0)
+
+    @cached_property
+    def manifest(self) -> NDArray[np.intp]:
+        """The node of each manifest variable, in the variables' order."""
+        nodes = np.flatnonzero(self.variable >= 0)
+        return nodes[np.argsort(self.variable[nodes])]
+
+    @cached_property
+    def children(self) -> tuple[tuple[int, ...], ...]:
+        """The children of each node."""
+        out: list[list[int]] = [[] for _ in range(self.n_nodes)]
+        for v in range(1, self.n_nodes):
+            out[self.parent[v]].append(v)
+        return tuple(map(tuple, out))
+
+    def neighbours(self, node: int) -> tuple[int, ...]:
+        """All nodes that share an edge with this one, its parent first."""
+        return (*((int(self.parent[node]),) if node else ()), *self.children[node])
+
+    def node(self, name: str | int) -> int:
+        """Position of a node given by name (or by position, which is checked)."""
+        if isinstance(name, str):
+            try:
+                return self.names.index(name)
+            except ValueError:
+                raise ModelError(f"There is no node '{name}'. There are {_some(self.names)}.") from None
+        if not 0 <= int(name) < self.n_nodes:
+            raise ModelError(f"There is no node {name}; nodes are 0 to {self.n_nodes - 1}.")
+        return int(name)
+
+    def path_from_root(self, node: str | int) -> list[int]:
+        """The nodes from the root down to this one, both included."""
+        path = [self.node(node)]
+        while path[-1]:
+            path.append(int(self.parent[path[-1]]))
+        return path[::-1]
+
+    @cached_property
+    def rows(self) -> IntArray:
+        """Rows of each node's probability table: the states of its parent, 1 for the root."""
+        rows = self.cardinality[self.parent]
+        rows[0] = 1
+        return rows
+
+    @cached_property
+    def offsets(self) -> NDArray[np.int64]:
+        """Where each node's table starts in the flat vector of probabilities; one more entry for the end."""
+        return np.concatenate([[0], np.cumsum(self.rows.astype(np.int64) * self.cardinality)])
+
+    @property
+    def size(self) -> int:
+        """Length of the flat vector of probabilities."""
+        return int(self.offsets[-1])
+
+    @property
+    def n_parameters(self) -> int:
+        """Free probabilities: the standard dimension."""
+        return int((self.rows.astype(np.int64) * (self.cardinality - 1)).sum())
+
+    def __repr__(self) -> str:
+        return f"<Tree: {self.n_variables} manifest, {len(self.latent)} latent, {self.n_parameters} parameters>"
+
+    def to_text(self) -> str:
+        """Draw the tree with indents, cardinalities in brackets."""
+        lines: list[str] = []
+        stack = [(0, 0)]
+        while stack:
+            v, depth = stack.pop()
+            mark = "" if self.variable[v] >= 0 else "*"
+            lines.append(f"{'  ' * depth}{mark}{self.names[v]} ({self.cardinality[v]})")
+            stack.extend((c, depth + 1) for c in reversed(self.children[v]))
+        return "\n".join(lines)
+
+    # ---- rooting and identity ---------------------------------------------------------------------------
+
+    def rerooted(self, node: str | int) -> tuple[Tree, NDArray[np.intp]]:
+        """The same tree hung up at another node, and where each of its nodes was before."""
+        start = self.node(node)
+        order, parent = [start], {start: -1}
+        for i, v in enumerate(order):
+            for u in self.neighbours(v):
+                if u not in parent:
+                    parent[u] = i
+                    order.append(u)
+        return self._ordered(order, parent)
+
+    @cached_property
+    def canonical(self) -> tuple[Any, ...]:
+        """The unrooted form: equal exactly for trees that differ only in rooting, order and latent names."""
+        return max(self._forms(c)[c] for c in self._centre())
+
+    def canonically_rooted(self) -> tuple[Tree, NDArray[np.intp]]:
+        """The rooting and order of nodes that all equal trees share, and where each node is in this one."""
+        start = max(self._centre(), key=lambda c: self._forms(c)[c])
+        forms = self._forms(start)
+        order, parent = [start], {start: -1}
+        for i, v in enumerate(order):
+            for u in sorted((u for u in self.neighbours(v) if u not in parent), key=forms.__getitem__):
+                parent[u] = i
+                order.append(u)
+        return self._ordered(order, parent)
+
+    def _forms(self, root: int) -> dict[int, tuple[Any, ...]]:
+        # Rank by rank from the far ends inwards: a form holds its children's ranks, so that depth costs neither
+        # recursion nor ever longer comparisons. Forms of the root hold everything.
+        order, parent, depth = [root], {root: -1}, {root: 0}
+        for v in order:
+            for u in self.neighbours(v):
+                if u not in parent:
+                    parent[u] = v
+                    depth[u] = depth[v] + 1
+                    order.append(u)
+        levels: list[list[int]] = [[] for _ in range(max(depth.values()) + 1)]
+        for v in order:
+            levels[depth[v]].append(v)
+        below: dict[int, list[int]] = {v: [] for v in order}
+        forms: dict[int, tuple[Any, ...]] = {}
+        code: list[Any] = []
+        for level in reversed(levels):
+            own = {v: (int(self.variable[v]), int(self.cardinality[v]), *sorted(below[v])) for v in level}
+            ranks = {form: i for i, form in enumerate(sorted(set(own.values())))}
+            code.append(tuple(sorted(own.values())))
+            for v in level:
+                forms[v] = own[v]
+                if parent[v] >= 0:
+                    below[parent[v]].append(ranks[own[v]])
+        forms[root] = tuple(code)
+        return forms
+
+    def _ordered(self, order: Sequence[int], parent: Mapping[int, int]) -> tuple[Tree, NDArray[np.intp]]:
+        old = np.array(order, dtype=np.intp)
+        names = tuple(self.names[v] for v in order)
+        return Tree(np.array([parent[v] for v in order]), self.cardinality[old], self.variable[old], names), old
+
+    def _centre(self) -> list[int]:
+        # the nodes left when ends are taken off, layer by layer
+        degree = [len(self.neighbours(v)) for v in range(self.n_nodes)]
+        left = self.n_nodes
+        ends = [v for v in range(self.n_nodes) if degree[v] <= 1]
+        while left > 2:
+            left -= len(ends)
+            inwards = []
+            for v in ends:
+                for u in self.neighbours(v):
+                    degree[u] -= 1
+                    if degree[u] == 1:
+                        inwards.append(u)
+            ends = inwards
+        return sorted(ends)
+
+    def __eq__(self, other: object) -> bool:
+        """Whether both are the same unrooted tree."""
+        return self.canonical == other.canonical if isinstance(other, Tree) else NotImplemented
+
+    def __hash__(self) -> int:
+        return hash(self.canonical)
+
+    def renamed(self, names: Mapping[str, str]) -> Tree:
+        """The same tree with some nodes called otherwise."""
+        return Tree(self.parent, self.cardinality, self.variable, tuple(names.get(n, n) for n in self.names))
+
+    def with_cardinality(self, node: str | int, cardinality: int) -> Tree:
+        """The same tree with another number of states at one node."""
+        new = self.cardinality.copy()
+        new[self.node(node)] = cardinality
+        return Tree(self.parent, new, self.variable, self.names)
+
+    # ---- regularity (Z 2, E 3.2) ------------------------------------------------------------------------
+
+    def _bound(self, node: int) -> int:
+        near = [int(self.cardinality[u]) for u in self.neighbours(node)]
+        return prod(near) // max(near) if near else 1
+
+    @property
+    def irregular(self) -> tuple[int, ...]:
+        """Latent nodes that break regularity: ends of branches, and those with more states than neighbours tell apart.
+
+        With two neighbours these must be fewer than either's, and one of the two must be latent (Z 2). A narrower
+        latent between two manifest variables breaks the rule too, but :meth:`regularised` leaves it.
+        """
+        return tuple(v for v in map(int, self.latent) if self._breaks(v))
+
+    def _breaks(self, v: int) -> bool:
+        near = self.neighbours(v)
+        k, bound = int(self.cardinality[v]), self._bound(v)
+        if len(near) <= 1:
+            return self.n_nodes > 1
+        if len(near) == 2:
+            return k >= bound or all(self.variable[u] >= 0 for u in near)
+        return k > bound
+
+    @property
+    def is_regular(self) -> bool:
+        """Whether no latent node has states that its neighbours cannot tell apart."""
+        return not self.irregular
+
+    def regularised(self) -> Tree:
+        """The regular tree that can represent the same distributions.
+
+        Repeats until nothing changes: a latent leaf goes; a latent node between two neighbours that has at least
+        as many states as one of them goes and its neighbours are joined; any other that exceeds the bound
+        prod|x| / max|x| is cut to it. (A narrower latent between two manifest variables stays: it says something.)
+        """
+        edges = {(int(self.parent[v]), v) for v in range(1, self.n_nodes)}
+        near: dict[int, set[int]] = {v: set() for v in range(self.n_nodes)}
+        for a, b in edges:
+            near[a].add(b)
+            near[b].add(a)
+        k = {v: int(self.cardinality[v]) for v in range(self.n_nodes)}
+        again = True
+        while again:
+            again = False
+            for v in map(int, self.latent):
+                if v not in near or len(near) == 1:
+                    continue
+                sizes = sorted(k[u] for u in near[v])
+                if len(sizes) <= 1 or (len(sizes) == 2 and k[v] >= sizes[0]):
+                    for u in near[v]:
+                        near[u].remove(v)
+                        near[u] |= near[v] - {u}
+                    del near[v]
+                    again = True
+                elif k[v] > prod(sizes[:-1]):
+                    k[v] = prod(sizes[:-1])
+                    again = True
+        kept = sorted(near)
+        return Tree.from_edges(
+            [(self.names[a], self.names[b]) for a in kept for b in sorted(near[a]) if a < b],
+            {self.names[v]: k[v] for v in kept},
+            [self.names[v] for v in self.manifest],
+            root=self.names[kept[0]],
+        )
+
+
+def _default_names(variable: IntArray) -> tuple[str, ...]:
+    latents = 0
+    names = []
+    for i in variable:
+        if i < 0:
+            latents += 1
+            names.append(f"z{latents}" if (variable < 0).sum() > 1 else "z")
+        else:
+            names.append(f"x{i + 1}")
+    return tuple(names)
+
+
+def _unused(name: str, names: Sequence[str]) -> str:
+    while name in names:
+        name += "_"
+    return name
+
+
+def _some(names: Sequence[str], most: int = 12) -> str:
+    return ", ".join(f"'{n}'" for n in names[:most]) + (f" and {len(names) - most} more" if len(names) > most else "")

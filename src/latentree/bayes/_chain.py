@@ -1,0 +1,285 @@
+"""A Markov chain over latent class models: its target, its state, and a step of it by the C++ kernels."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .._lazy import cached_property
+from .._table import Table
+from .._types import FloatArray, IndexArray
+from ..engine import _core
+from ..errors import DataError, bad_parameter
+from ._prior import ClassPrior
+
+__all__ = ["MOVES", "SWEEPS", "Info", "State", "Target", "init", "step"]
+
+
+MOVES = {
+    name: i
+    for i, name in enumerate(
+        ("weights", "parameters", "allocation", "split_combine", "birth_death", "n_classes", "marginal")
+    )
+}
+"""The kernel's moves and their numbers."""
+
+SWEEPS: dict[str, tuple[str, ...]] = {
+    "gibbs": ("weights", "parameters", "allocation"),
+    "reversible_jump": ("weights", "parameters", "allocation", "split_combine", "birth_death"),
+    "marginal": ("n_classes", "parameters", "weights", "marginal", "allocation"),
+}
+"""The moves of a sweep by the name of the method."""
+
+TRIES = ("split", "combine", "birth", "death")
+
+MOST_COPIES = 2**53
+
+
+@dataclass(frozen=True, eq=False)
+class Target:
+    """The posterior distribution to sample, and how jumps are proposed. Make one with :meth:`of`.
+
+    Attributes
+    ----------
+    codes : int16 array [patterns, variables]
+        Distinct rows, -1 where missing.
+    weights : int64 array [patterns]
+        How often each was seen.
+    cardinalities : int32 array [variables]
+        States of each variable.
+    prior : ClassPrior
+        What was believed before.
+    split : {"simplex", "source"}
+        How a class is split: by factors on the simplex (SPEC 7), or as in W 5.2.1.
+    scale : float
+        Standard deviation of the logarithms of those factors.
+    tries : int
+        Jumps of each kind in a "marginal" sweep.
+    informed : float
+        How often a birth there sees the row it starts from.
+    small : float
+        Half of the births there have a weight of about 1 / small.
+    """
+
+    codes: NDArray[np.int16]
+    weights: IndexArray
+    cardinalities: NDArray[np.int32]
+    prior: ClassPrior
+    split: str = "simplex"
+    scale: float = 1.5
+    tries: int = 4
+    informed: float = 1.0
+    small: float = 50.0
+
+    @classmethod
+    def of(cls, table: Table, prior: ClassPrior, **options: Any) -> Target:
+        """The posterior of a table.
+
+        Examples
+        --------
+        >>> target = Target.of(Table.from_codes([[0, 1], [1, 1], [1, 1]]), ClassPrior([1, 1]))
+        >>> target.n, target.k_max, target.n_cells
+        (3, 2, 4)
+        """
+        weights = _counts(table)
+        if weights.sum() < prior.k_max:
+            n = int(weights.sum())
+            have = "is one row (n_samples=1)" if n == 1 else f"are {n:,} rows"
+            raise DataError(
+                f"There {have} for {prior.k_max} classes; there must be at least as many rows as classes. Allow fewer "
+                "classes."
+            )
+        options.setdefault("small", max(float(weights.sum()) / 10.0, 2.0))
+        return cls(np.ascontiguousarray(table.codes), weights, table.cardinalities, prior, **options)
+
+    def __post_init__(self) -> None:
+        if self.split not in ("simplex", "source"):
+            raise bad_parameter("split", "Target", "'simplex' or 'source'", self.split)
+        for name, least in (("scale", 0.0), ("informed", 0.0), ("small", 0.0)):
+            if not getattr(self, name) > least:
+                raise bad_parameter(name, "Target", "a number above 0", getattr(self, name))
+
+    @property
+    def n(self) -> int:
+        """Number of rows."""
+        return int(self.weights.sum())
+
+    @property
+    def k_max(self) -> int:
+        """Most classes."""
+        return self.prior.k_max
+
+    @cached_property
+    def offsets(self) -> IndexArray:
+        """First cell of each variable, then the number of cells."""
+        return np.concatenate([[0], np.cumsum(self.cardinalities, dtype=np.int64)])
+
+    @property
+    def n_cells(self) -> int:
+        """States of all variables together: the probabilities a class has."""
+        return int(self.offsets[-1])
+
+    @cached_property
+    def kernel(self) -> _core.Sampler:
+        """The C++ sampler."""
+        return _core.Sampler(
+            self.codes,
+            self.cardinalities,
+            self.weights,
+            float(self.prior.delta1),
+            float(self.prior.delta2),
+            self.prior.log_k,
+            self.split == "simplex",
+            float(self.scale),
+            int(self.tries),
+            float(self.informed),
+            float(self.small),
+        )
+
+
+def _counts(table: Table) -> IndexArray:
+    whole = np.rint(table.weights)
+    off = np.abs(table.weights - whole) > 1e-9 * np.maximum(whole, 1.0)
+    if off.any():
+        w = float(table.weights[np.flatnonzero(off)[0]])
+        raise DataError(
+            f"A row has the weight {w:g}. Sampling allocates whole rows to classes: weights must be counts. "
+            "Round them, or leave them out."
+        )
+    if whole.sum() > MOST_COPIES:
+        raise DataError(f"The weights add up to {whole.sum():g}; at most {MOST_COPIES:g} rows can be sampled from.")
+    return whole.astype(np.int64)
+
+
+@dataclass(frozen=True, eq=False)
+class State:
+    """Where a chain is.
+
+    Attributes
+    ----------
+    log_weights : float array [k]
+        Logarithms of the class sizes.
+    log_theta : float array [k, cells]
+        Logarithms of P(state | class), one variable after the other.
+    members : int array [k, patterns]
+        How many copies of each pattern are in each class.
+    stream : uint64 array [4]
+        State of the chain's own random numbers.
+    """
+
+    log_weights: FloatArray
+    log_theta: FloatArray
+    members: IndexArray
+    stream: NDArray[np.uint64]
+
+    @property
+    def k(self) -> int:
+        """Number of classes."""
+        return len(self.log_weights)
+
+    @property
+    def sizes(self) -> IndexArray:
+        """Rows in each class."""
+        sizes: IndexArray = self.members.sum(axis=1)
+        return sizes
+
+
+@dataclass(frozen=True, eq=False)
+class Info:
+    """What happened in a step: the models drawn, and how the jumps went.
+
+    Attributes
+    ----------
+    k : int array [draws]
+        Number of classes.
+    weights : float array [draws, kmax]
+        Class sizes, NaN beyond k.
+    theta : float array [draws, kmax, cells]
+        P(state | class), NaN beyond k.
+    log_likelihood : float array [draws]
+        Of the data, under each model drawn.
+    tried, accepted : dict of str to int
+        Splits, combinations, births and deaths.
+    sizes, cells : int arrays [draws, kmax] and [draws, kmax, cells]
+        Rows, and values of each variable, in each class; only if asked for.
+    """
+
+    k: NDArray[np.int32]
+    weights: FloatArray
+    theta: FloatArray
+    log_likelihood: FloatArray
+    tried: dict[str, int]
+    accepted: dict[str, int]
+    sizes: IndexArray
+    cells: IndexArray
+
+
+def init(target: Target, rng: np.random.Generator, *, k: int | None = None) -> State:
+    """Begin a chain: rows in classes at random, parameters drawn given that.
+
+    Parameters
+    ----------
+    target : Target
+        What to sample.
+    rng : numpy.random.Generator
+        Source of randomness; the chain has a stream of its own from then on.
+    k : int, optional
+        Number of classes. Default: any up to kmax with equal chances, so that chains start far apart.
+    """
+    k = int(rng.integers(1, target.k_max + 1)) if k is None else k
+    if not 1 <= k <= target.k_max:
+        raise bad_parameter("k", "init", f"a whole number from 1 to {target.k_max}", k)
+    members = rng.multinomial(target.weights, np.full(k, 1.0 / k)).T.reshape(k, len(target.weights))
+    flat = np.concatenate([np.full(r, -np.log(r)) for r in target.cardinalities.tolist()])
+    words = rng.integers(0, 2**64, size=4, dtype=np.uint64)
+    start = State(np.full(k, -np.log(k)), np.tile(flat, (k, 1)), members.astype(np.int64), words)
+    return step(target, start, sweep=("weights", "parameters"), thin=2)[0]
+
+
+def step(
+    target: Target,
+    state: State,
+    *,
+    sweep: tuple[str, ...] = SWEEPS["marginal"],
+    n_sweeps: int = 1,
+    thin: int = 1,
+    with_counts: bool = False,
+) -> tuple[State, Info]:
+    """Make some sweeps.
+
+    Parameters
+    ----------
+    target : Target
+        What to sample.
+    state : State
+        Where the chain is; it is not changed.
+    sweep : tuple of str
+        The moves of a sweep, by name; those of the methods are in ``SWEEPS``.
+    n_sweeps : int, default 1
+        How many sweeps.
+    thin : int, default 1
+        Keep every so-manieth model.
+    with_counts : bool
+        Whether to keep the counts of every draw, too.
+
+    Examples
+    --------
+    >>> target = Target.of(Table.from_codes([[0, 0], [1, 1]], weights=[9, 5]), ClassPrior([1, 1, 1]))
+    >>> state = init(target, np.random.default_rng(0))
+    >>> state, info = step(target, state, n_sweeps=100)
+    >>> len(info.k), bool((state.members.sum(axis=0) == target.weights).all())
+    (100, True)
+    """
+    k, k_max = state.k, target.k_max
+    weights, theta = np.zeros(k_max), np.zeros((k_max, target.n_cells))
+    members = np.zeros((k_max, len(target.weights)), dtype=np.int64)
+    weights[:k], theta[:k], members[:k] = state.log_weights, state.log_theta, state.members
+    moves = [MOVES[name] for name in sweep]
+    out = target.kernel.advance(k, weights, theta, members, state.stream, moves, n_sweeps, thin, with_counts)
+    k = out[0]
+    after = State(out[1][:k].copy(), out[2][:k].copy(), out[3][:k].copy(), out[4])
+    tried, accepted = (dict(zip(TRIES, counts.tolist(), strict=True)) for counts in out[9:11])
+    return after, Info(out[5], out[6], out[7], out[8], tried, accepted, out[11], out[12])

@@ -1,0 +1,294 @@
+"""Several chains side by side: burn-in, draws, progress, Ctrl-C, checkpoints."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from .._files import MAX_BYTES
+from .._table import Table
+from ..checkpoint import Checkpoint, fingerprint
+from ..errors import FileFormatError, LatentreeError, ParameterError, bad_parameter
+from ..runner import Budget, OnProgress, Progress, StopReason, run, spawn
+from ._chain import SWEEPS, TRIES, Info, State, Target, init, step
+from ._draws import Draws
+from ._prior import ClassPrior
+
+__all__ = ["sample"]
+
+BLOCK_SECONDS = 0.2
+"""How long chains run between two looks at the clock, the keyboard and the checkpoint."""
+
+FIRST_BLOCK = 20
+
+
+@dataclass(frozen=True, eq=False)
+class _Run:
+    """All chains as they are after a block, and what they have drawn."""
+
+    chains: tuple[State, ...]
+    blocks: tuple[tuple[Info, ...], ...]
+    burnt: int
+    drawn: int
+
+
+def sample(
+    table: Table,
+    prior: ClassPrior,
+    *,
+    rng: np.random.Generator,
+    method: str = "marginal",
+    n_draws: int = 1000,
+    n_burn: int = 1000,
+    thin: int = 5,
+    n_chains: int = 4,
+    threads: int = 1,
+    budget: Budget | None = None,
+    on_progress: OnProgress | None = None,
+    checkpoint: Any = None,
+    **options: Any,
+) -> Draws:
+    """Draw latent class models from their posterior distribution.
+
+    Parameters
+    ----------
+    table : Table
+        The data; weights must be counts.
+    prior : ClassPrior
+        Dirichlet parameters, and P(k) of 1 to kmax classes.
+    rng : numpy.random.Generator
+        Source of randomness. Every chain has a stream of its own: threads do not change the result.
+    method : {"marginal", "reversible_jump", "gibbs"}
+        Reversible jump without the allocation, which mixes best; with it, as in the source; or Gibbs sampling with
+        kmax classes, no more and no less.
+    n_draws, n_burn, thin : int
+        Models to keep of each chain, sweeps thrown away before, and sweeps from one to the next.
+    n_chains, threads : int
+        Chains, and how many of them run at a time.
+    budget : Budget, optional
+        Limit of time. When it is reached, or at Ctrl-C, what was drawn is kept.
+    on_progress : callable, optional
+        Takes :class:`~latentree.runner.Progress` events.
+    checkpoint : str or path, optional
+        A file to keep the state in. If it is there, it is gone on from.
+    **options
+        Those of :class:`~latentree.bayes.Target`: split, scale, tries, informed, small.
+
+    Returns
+    -------
+    Draws
+
+    Examples
+    --------
+    >>> from latentree.bayes import prior_on_classes
+    >>> table = Table.from_codes([[0, 0, 0], [1, 1, 1], [0, 1, 1]], weights=[30, 20, 3])
+    >>> draws = sample(table, ClassPrior(prior_on_classes(4)), rng=np.random.default_rng(0), n_draws=200)
+    >>> draws.k.shape, draws.k_mode
+    ((4, 200), 2)
+    """
+    if method not in SWEEPS:
+        raise bad_parameter("method", "sample", f"one of {', '.join(SWEEPS)}", method)
+    for name, value, least in (
+        ("n_draws", n_draws, 1),
+        ("n_burn", n_burn, 0),
+        ("thin", thin, 1),
+        ("n_chains", n_chains, 1),
+        ("threads", threads, 1),
+    ):
+        if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
+            raise bad_parameter(name, "sample", f"a whole number of at least {least}", value)
+    target = Target.of(table, prior, **options)
+    fixed = prior.k_max if method == "gibbs" else None
+    chains = tuple(init(target, own, k=fixed) for own in spawn(rng, n_chains))
+    start, resumed, file = _Run(chains, (), 0, 0), None, None
+    if checkpoint is not None:
+        settings = [method, list(prior.n_classes), prior.delta1, prior.delta2, n_burn, thin, options]
+        words = str([c.stream.tolist() for c in chains])  # what the seed came to
+        made_from = {"data": table, "settings": settings, "seed": words}
+        file = Checkpoint(checkpoint, "sample", {name: fingerprint(value) for name, value in made_from.items()})
+        _check_room(target, n_draws * n_chains)
+        if file.exists():
+            resumed = file.load()
+            start = _unpacked(resumed.payload, target, n_chains)
+    if resumed is not None and start.drawn >= n_draws:  # nothing is left to do
+        return _draws(table, prior, method, n_burn, thin, start, StopReason.FINISHED, resumed.seconds)
+    began = time.monotonic()
+    with ThreadPoolExecutor(min(threads, n_chains)) as pool:
+        outcome = run(
+            start,
+            _Blocks(target, SWEEPS[method], n_burn, n_draws, thin, pool).step,
+            budget=budget,
+            done=lambda state, info: StopReason.FINISHED if state.drawn >= n_draws else None,
+            on_step=_reporter(on_progress, began, n_burn, n_draws),
+            checkpoint=file,
+            pack=_packed,
+            resumed=resumed,
+        )
+    return _draws(table, prior, method, n_burn, thin, outcome.state, outcome.reason, outcome.seconds)
+
+
+@dataclass
+class _Blocks:
+    """Advances all chains by a block, as long as a look at the clock is apart."""
+
+    target: Target
+    sweep: tuple[str, ...]
+    n_burn: int
+    n_draws: int
+    thin: int
+    pool: ThreadPoolExecutor
+    sweeps: int = FIRST_BLOCK  # only how often one looks up: a chain does not know where it was cut
+
+    def step(self, state: _Run) -> tuple[_Run, None]:
+        began = time.monotonic()
+        burning = state.burnt < self.n_burn
+        if burning:
+            sweeps = min(self.sweeps, self.n_burn - state.burnt)
+            thin = sweeps + 1  # nothing is kept
+        else:
+            thin = self.thin
+            sweeps = thin * max(min(self.sweeps // thin, self.n_draws - state.drawn), 1)
+        done = list(
+            self.pool.map(lambda c: step(self.target, c, sweep=self.sweep, n_sweeps=sweeps, thin=thin), state.chains)
+        )
+        seconds = max(time.monotonic() - began, 1e-6)
+        self.sweeps = max(1, min(int(sweeps * BLOCK_SECONDS / seconds), 4 * self.sweeps))
+        chains = tuple(c for c, _ in done)
+        if burning:
+            return replace(state, chains=chains, burnt=state.burnt + sweeps), None
+        block = tuple(info for _, info in done)
+        return _Run(chains, (*state.blocks, block), state.burnt, state.drawn + sweeps // thin), None
+
+
+def _reporter(
+    on_progress: OnProgress | None, began: float, n_burn: int, n_draws: int
+) -> Callable[[_Run, None], None] | None:
+    if on_progress is None:
+        return None
+
+    def report(state: _Run, info: None) -> None:
+        seconds = time.monotonic() - began
+        if not state.drawn:
+            on_progress(Progress("burn-in", state.burnt, n_burn, seconds=seconds))
+            return
+        last = np.concatenate([info.k for info in state.blocks[-1]])
+        classes = {"classes": f"{float(last.mean()):.2g}"}
+        on_progress(Progress("draws", state.drawn, n_draws, seconds=seconds, detail=classes))
+
+    return report
+
+
+def _draws(
+    table: Table,
+    prior: ClassPrior,
+    method: str,
+    n_burn: int,
+    thin: int,
+    state: _Run,
+    reason: StopReason,
+    seconds: float,
+) -> Draws:
+    if not state.blocks:
+        if reason is StopReason.INTERRUPTED:
+            raise KeyboardInterrupt
+        raise LatentreeError("The time was over before the first draw. Allow more time, or a shorter burn-in.")
+    n = len(state.chains)
+
+    def joined(name: str) -> Any:
+        return np.stack([np.concatenate([getattr(b[c], name) for b in state.blocks]) for c in range(n)])
+
+    tried, accepted = (
+        {t: np.array([sum(getattr(b[c], name)[t] for b in state.blocks) for c in range(n)]) for t in TRIES}
+        for name in ("tried", "accepted")
+    )
+    arrays = {name: joined(name) for name in ("k", "weights", "theta", "log_likelihood")}
+    return Draws(
+        table, prior, method, tried=tried, accepted=accepted, n_burn=n_burn, thin=thin, reason=reason, seconds=seconds,
+        **arrays,
+    )  # fmt: skip
+
+
+# ---- checkpoints ------------------------------------------------------------------------------------------------
+
+_STATE = ("log_weights", "log_theta", "members", "stream")
+_INFO = ("k", "weights", "theta", "log_likelihood")
+
+
+def _check_room(target: Target, n_draws: int) -> None:
+    """Say now what would be in the way of the last checkpoint: draws that do not fit into one."""
+    numbers = 2 + target.k_max * (1 + target.n_cells)
+    n_bytes = n_draws * numbers * 8 * 4 // 3  # as text in base64
+    if n_bytes > MAX_BYTES:
+        raise ParameterError(
+            f"{n_draws:,} draws of {numbers:,} numbers take {n_bytes:,} bytes of a checkpoint, which holds "
+            f"{MAX_BYTES:,}. Draw fewer and thin more, allow fewer classes, or sample without a checkpoint."
+        )
+
+
+def _packed(state: _Run) -> dict[str, Any]:
+    n = len(state.chains)
+    return {
+        "burnt": state.burnt,
+        "drawn": state.drawn,
+        "chains": [{name: getattr(c, name) for name in _STATE} for c in state.chains],
+        "draws": [_packed_draws([b[c] for b in state.blocks]) for c in range(n)] if state.blocks else [],
+    }
+
+
+def _packed_draws(blocks: list[Info]) -> dict[str, Any]:
+    arrays = {name: np.concatenate([getattr(b, name) for b in blocks]) for name in _INFO}
+    counts = {name: {t: sum(getattr(b, name)[t] for b in blocks) for t in TRIES} for name in ("tried", "accepted")}
+    return arrays | counts
+
+
+def _unpacked(payload: Mapping[str, Any], target: Target, n_chains: int) -> _Run:
+    try:
+        burnt, drawn = int(payload["burnt"]), int(payload["drawn"])
+        chains = tuple(_unpacked_chain(chain, target) for chain in payload["chains"])
+        infos = tuple(_unpacked_draws(draws, drawn, target) for draws in payload["draws"])
+        if len(chains) != n_chains or len(infos) not in (0, n_chains) or min(burnt, drawn) < 0:
+            raise ValueError("its chains and draws do not fit together")
+        return _Run(chains, (infos,) if infos else (), burnt, drawn)
+    except (KeyError, TypeError, ValueError, OverflowError) as error:
+        raise FileFormatError(f"The checkpoint of a sampler is damaged: {error}.") from None
+
+
+def _unpacked_chain(packed: Mapping[str, Any], target: Target) -> State:
+    k = len(packed["log_weights"])
+    if not 1 <= k <= target.k_max:
+        raise ValueError(f"a chain has {k} classes")
+    shapes = {"log_weights": (k,), "log_theta": (k, target.n_cells), "members": (k, len(target.weights))}
+    floats = {name: _array(packed, name, np.float64, shapes[name]) for name in ("log_weights", "log_theta")}
+    members = _array(packed, "members", np.int64, shapes["members"])
+    if not all((array <= 0).all() for array in floats.values()):  # nor is it NaN
+        raise ValueError("a chain has probabilities above one")
+    if (members < 0).any() or (members.sum(axis=0) != target.weights).any():
+        raise ValueError("a chain has other rows than the data")
+    return State(**floats, members=members, stream=_array(packed, "stream", np.uint64, (4,)))
+
+
+def _unpacked_draws(packed: Mapping[str, Any], drawn: int, target: Target) -> Info:
+    sizes = (drawn, target.k_max)
+    none = np.empty((0, 0), dtype=np.int64)
+    return Info(
+        k=_array(packed, "k", np.int32, (drawn,)),
+        weights=_array(packed, "weights", np.float64, sizes),
+        theta=_array(packed, "theta", np.float64, (*sizes, target.n_cells)),
+        log_likelihood=_array(packed, "log_likelihood", np.float64, (drawn,)),
+        tried={t: int(packed["tried"][t]) for t in TRIES},
+        accepted={t: int(packed["accepted"][t]) for t in TRIES},
+        sizes=none,
+        cells=none[..., None],
+    )
+
+
+def _array(packed: Mapping[str, Any], name: str, kind: type[np.generic], shape: tuple[int, ...]) -> Any:
+    array = packed[name]
+    if not isinstance(array, np.ndarray) or array.dtype != kind or array.shape != shape:
+        raise ValueError(f"'{name}' is not an array of {kind.__name__} of shape {shape}")
+    return array

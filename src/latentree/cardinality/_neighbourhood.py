@@ -1,0 +1,132 @@
+"""One latent node with what all branches around it say: a latent class model on soft evidence.
+
+The root walks to the node, the branches hanging off it are frozen (their messages are computed once), and rows that say
+the same are merged. What happens to the node's number of states then happens in this small model, whatever the tree.
+For a latent class model it is the whole model.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .._model import Model
+from .._table import Table
+from .._tree import Tree
+from .._types import FloatArray
+from ..engine._plan import Evidence, Plan
+from ..errors import ModelError
+from ..estimation._local import Place
+from ._operations import with_states
+from ._states import States, blocks_of
+
+__all__ = ["NEGLIGIBLE", "Neighbourhood"]
+
+NEGLIGIBLE = 1e-9
+"""Rows that belong to a state with less than this share of their weight do not count for it."""
+
+
+@dataclass(frozen=True, eq=False)
+class Neighbourhood:
+    """The neighbourhood of one latent node.
+
+    Attributes
+    ----------
+    evidence : tuple of Evidence
+        What is known about each neighbour (nodes 1, 2, ... of ``tree``).
+    weights : float array [rows]
+        Weight of each distinct row.
+    tree : Tree
+        The node and its neighbours; the number of states of the node is the one it began with.
+    model : Model
+        The whole model, rooted at the node.
+    nodes : tuple of int
+        Where the nodes of ``tree`` are in the whole model.
+    """
+
+    evidence: tuple[Evidence, ...]
+    weights: FloatArray
+    tree: Tree
+    model: Model
+    nodes: tuple[int, ...]
+    _plans: dict[int, Plan] = field(default_factory=dict, repr=False)
+
+    @classmethod
+    def around(cls, model: Model, table: Table, node: str | int) -> Neighbourhood:
+        """Cut the neighbourhood of a latent node out of a model."""
+        z = model.tree.node(node)
+        if model.tree.variable[z] >= 0:
+            raise ModelError(f"'{model.tree.names[z]}' is observed; only latent nodes can change their states.")
+        place = Place.around(model, table, [z])
+        row_of = place.plan.row_of
+        first = np.unique(row_of, return_index=True)[1]
+        evidence = tuple(replace(e, ids=e.ids[first]) for e in place.plan.evidence)
+        weights: FloatArray = np.bincount(row_of, weights=table.weights).astype(np.float64)
+        return cls(evidence, weights, place.tree, place.model, place.nodes)
+
+    @property
+    def widths(self) -> tuple[int, ...]:
+        """How many states each neighbour has."""
+        return tuple(self.tree.cardinality[1:].tolist())
+
+    @property
+    def states(self) -> States:
+        """The states as the model has them."""
+        return States.of(np.concatenate([self.model.table(v).ravel() for v in self.nodes]), self.widths)
+
+    def plan(self, n_states: int) -> Plan:
+        """Plan for this many states; compiled once."""
+        if n_states not in self._plans:
+            tree = self.tree.with_cardinality(0, n_states)
+            self._plans[n_states] = Plan(tree, self.evidence, self.weights)
+        return self._plans[n_states]
+
+    def log_joint(self, states: States) -> FloatArray:
+        """Log P(row, state), an array [rows, states]."""
+        plan, flat = self.plan(states.n), states.flat
+        with np.errstate(divide="ignore"):
+            return plan.row_log_likelihood(flat)[:, None] + np.log(plan.posteriors(flat, [0])[0])
+
+    def share(self, weights: FloatArray) -> Neighbourhood:
+        """The same neighbourhood on data weighted otherwise, as a state sees them: D_s of K (2.9).
+
+        Rows with a negligible share of their weight are left out, so that all states together see little more than the
+        data once.
+        """
+        kept = np.flatnonzero(weights > NEGLIGIBLE * self.weights)
+        evidence = tuple(replace(e, ids=e.ids[kept]) for e in self.evidence)
+        return Neighbourhood(evidence, weights[kept], self.tree, self.model, self.nodes)
+
+    def indicators(self, rows: NDArray[np.intp] | None = None) -> tuple[FloatArray, NDArray[np.bool_]]:
+        """What is seen of the neighbours, as probabilities of their states side by side, and where anything is.
+
+        A value is 1 in its column; of a frozen branch it is the likelihood, scaled to sum to one. ``rows``: of which
+        rows; default all.
+        """
+        blocks = blocks_of(self.widths)
+        n = len(self.weights) if rows is None else len(rows)
+        seen = np.zeros((n, sum(self.widths)))
+        known = np.zeros(seen.shape, dtype=bool)
+        for e in self.evidence:
+            block, ids = blocks[e.node - 1], e.ids if rows is None else e.ids[rows]
+            if e.likelihood is None:
+                shown = ids >= 0
+                seen[np.flatnonzero(shown), block.start + ids[shown]] = 1.0
+                known[shown, block] = True
+            else:
+                said = e.likelihood[ids]
+                total = said.sum(axis=1, keepdims=True)
+                seen[:, block] = np.divide(said, total, where=total > 0, out=np.zeros_like(said))
+                known[:, block] = True
+        return seen, known
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether the whole model is this star: a latent class model."""
+        return len(self.nodes) == self.model.tree.n_nodes
+
+    def whole(self, states: States) -> Model:
+        """The whole model with these states at the node."""
+        return with_states(self.model, self.nodes[1:], states)

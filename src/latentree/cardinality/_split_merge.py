@@ -1,0 +1,82 @@
+"""SplitMerge (K procedure 6.1) and HLCSplitMerge (7.1): grow, shrink, adjust, until nothing helps."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import replace
+
+import numpy as np
+
+from .._model import Model
+from ..estimation._fit import Fit
+from ..runner import StopReason
+from . import _procedures as procedures
+from ._progress import Position
+from ._task import Task
+
+__all__ = ["SplitMerge", "ThreePhases"]
+
+
+class ThreePhases(ABC):
+    """The main loop of procedures 6.1 and 7.1: a step is one attempt in one of the phases.
+
+    ``due`` are the phases (1 grow, 2 shrink) still to be run, the first of them being under way. A phase goes on while
+    its attempts are accepted ("until L != L'" in K means that), and calls for the other one when it has improved the
+    model. With none due the parameters are adjusted once; then all begins again, or ends.
+    """
+
+    names = ("split", "merge", "adjust")
+
+    def begin(self, task: Task, model: Model, rng: np.random.Generator, *, given: bool) -> Position:
+        """Lines 1-2."""
+        fit = task.fit(model)
+        return Position(fit, task.score(fit), {"due": [1, 2], "improved": False})
+
+    def step(self, task: Task, at: Position, rng: np.random.Generator) -> Position:
+        """Lines 3-38, one attempt at a time."""
+        due: list[int] = list(at.memory["due"])
+        if due:
+            phase = due[0]
+            attempt = self.increase if phase == 1 else self.decrease
+            after = at.tried(task, self.names[phase - 1], attempt(task, at.fit, rng))
+            if after.accepted:
+                return _remember(after, due, improved=True)
+            called = [3 - phase] if at.memory["improved"] and 3 - phase not in due else []
+            due = [*due[1:], *called]
+            ended = not due and not task.settings.adjust
+            return _remember(after, due, improved=False, ended=ended)
+        after = at.tried(task, self.names[2], self.adjust(task, at.fit, rng))
+        return _remember(after, [1, 2], improved=False, ended=not after.accepted)
+
+    @abstractmethod
+    def increase(self, task: Task, fit: Fit, rng: np.random.Generator) -> Fit | None:
+        """One state more, for one of the latent nodes."""
+
+    @abstractmethod
+    def decrease(self, task: Task, fit: Fit, rng: np.random.Generator) -> Fit | None:
+        """One state less, for one of the latent nodes."""
+
+    @abstractmethod
+    def adjust(self, task: Task, fit: Fit, rng: np.random.Generator) -> Fit | None:
+        """Better parameters for the same numbers of states, by more than delta."""
+
+
+class SplitMerge(ThreePhases):
+    """Grow by splitting, shrink by merging, adjust by both."""
+
+    def increase(self, task: Task, fit: Fit, rng: np.random.Generator) -> Fit | None:
+        """HLCSplit (7.2)."""
+        return procedures.split(task, fit, rng)
+
+    def decrease(self, task: Task, fit: Fit, rng: np.random.Generator) -> Fit | None:
+        """HLCMerge (7.3)."""
+        return procedures.merge(task, fit, rng)
+
+    def adjust(self, task: Task, fit: Fit, rng: np.random.Generator) -> Fit | None:
+        """HLCAdjust (7.4)."""
+        return procedures.adjust(task, fit, rng)
+
+
+def _remember(at: Position, due: list[int], *, improved: bool, ended: bool = False) -> Position:
+    memory = {**at.memory, "due": due, "improved": improved}
+    return replace(at, memory=memory, reason=StopReason.EXHAUSTED if ended else None)

@@ -1,0 +1,146 @@
+"""Latent class models: a star-shaped tree fitted from several starts, its classes ordered by size."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .._model import Model, reordered
+from .._table import Table, row_keys
+from .._tree import Tree
+from .._types import FloatArray
+from ..errors import bad_parameter
+from ._fit import Fit
+from ._restarts import restart_em
+
+__all__ = ["fit_classes", "order_of_rows", "reordered_states", "row_starts"]
+
+
+def fit_classes(
+    table: Table,
+    n_classes: int,
+    *,
+    rng: np.random.Generator,
+    n_starts: int = 64,
+    finalists: int = 8,
+    **options: Any,
+) -> Fit:
+    """Fit a latent class model.
+
+    Parameters
+    ----------
+    table : Table
+        The data.
+    n_classes : int
+        Number of classes.
+    rng : numpy.random.Generator
+        Source of the starts.
+    n_starts, finalists
+        Random starts, and how many of them are run to the end; see :func:`~latentree.estimation.restart_em`. Half of
+        the starts are built around rows of the data (see :func:`row_starts`), half are uniform on the simplex.
+    **options
+        Those of :func:`~latentree.estimation.restart_em`, ``checkpoint`` among them.
+
+    Returns
+    -------
+    Fit
+        Class 0 is the largest.
+
+    Examples
+    --------
+    >>> table = Table.from_codes([[0, 0, 0], [1, 1, 1], [0, 0, 1], [1, 1, 0]], weights=[30, 40, 5, 4])
+    >>> fit = fit_classes(table, 2, rng=np.random.default_rng(0))
+    >>> fit.model.table("z").round(2).tolist()
+    [[0.56, 0.44]]
+    """
+    if isinstance(n_classes, bool) or int(n_classes) != n_classes or n_classes < 1:
+        raise bad_parameter("n_classes", "fit_classes", "a whole number of at least 1", n_classes)
+    if int(n_starts) != n_starts or n_starts < 1:
+        raise bad_parameter("n_starts", "fit_classes", "a whole number of at least 1", n_starts)
+    tree = Tree.star(int(n_classes), table.cardinalities)
+    uniform = np.concatenate([np.full(r * k, 1.0 / k) for r, k in zip(tree.rows, tree.cardinality, strict=True)])
+    model = Model(tree, table.variables, uniform)
+    if n_classes == 1:  # one start is all there is
+        n_starts = 1
+    near_rows = row_starts(tree, table, (n_starts + 1) // 2, rng)
+    fit = restart_em(
+        model, table, rng=rng, n_starts=n_starts, finalists=min(finalists, n_starts), starts=near_rows, **options
+    )
+    order = np.argsort(-fit.model.table(0)[0], kind="stable")
+    return reordered_states(fit, 0, order)
+
+
+def row_starts(tree: Tree, table: Table, n: int, rng: np.random.Generator, *, share: float = 0.3) -> FloatArray:
+    """Draw starts for a latent class model, each class built around one row of the data.
+
+    A class answers as its row does with probability ``share``, otherwise as everybody does; classes are equally large.
+    Such starts find better fits than uniform ones where many columns have many states: with 32 of them 6 classes of
+    the mushroom data end 1,400 higher in the log-likelihood on average.
+    """
+    k = int(tree.cardinality[0])
+    weights = table.map_parts(_weights_in_order)
+    chance = np.concatenate(weights)
+    chance /= chance.sum()
+    drawn = np.array([rng.choice(len(chance), size=k, p=chance, replace=len(chance) < k) for _ in range(n)])
+    rows = _rows_in_order(table, drawn.reshape(-1), np.cumsum([0, *map(len, weights)])).reshape(n, k, -1)
+    shares = []
+    for counts in column_counts(table):
+        counts = counts + max(1e-3 * counts.sum(), 1e-300)  # no state is ruled out from the start
+        shares.append(counts / counts.sum())
+    out = np.empty((n, tree.size))
+    for start, seen_rows in zip(out, rows, strict=True):
+        start[:k] = 1.0 / k
+        for v, (overall, seen) in enumerate(zip(shares, seen_rows.T, strict=True), start=1):
+            own = np.where(seen[:, None] >= 0, np.arange(len(overall)) == seen[:, None], overall)
+            start[tree.offsets[v] : tree.offsets[v + 1]] = ((1 - share) * overall + share * own).ravel()
+    return out
+
+
+def _weights_in_order(table: Table) -> FloatArray:
+    return np.asarray(table.weights)[order_of_rows(table)]
+
+
+def _rows_in_order(table: Table, at: NDArray[np.intp], begin: NDArray[np.intp]) -> NDArray[np.int16]:
+    """Rows by their places in the order of all; ``begin`` says where the rows of each table begin."""
+    part = np.searchsorted(begin, at, side="right") - 1
+    wanted = [at[part == i] - begin[i] for i in range(len(begin) - 1)]
+    found = table.map_parts(_picked, wanted)
+    rows = np.empty((len(at), table.n_variables), dtype=np.int16)
+    for i, own in enumerate(found):
+        rows[part == i] = own
+    return rows
+
+
+def _picked(table: Table, at: NDArray[np.intp]) -> NDArray[np.int16]:
+    return np.asarray(table.codes[order_of_rows(table)[at]]) if len(at) else np.empty((0, table.n_variables), np.int16)
+
+
+def column_counts(table: Table) -> list[FloatArray]:
+    """Total weight of each state of every column."""
+    return [np.sum(own, axis=0) for own in zip(*table.map_parts(_counted), strict=True)]
+
+
+def _counted(table: Table) -> list[FloatArray]:
+    out = []
+    for column, variable in zip(table.codes.T, table.variables, strict=True):
+        shown = column >= 0
+        found = np.bincount(column[shown], weights=table.weights[shown], minlength=variable.cardinality)
+        out.append(found.astype(np.float64))
+    return out
+
+
+def order_of_rows(table: Table) -> NDArray[np.intp]:
+    """Order the patterns by a hash of what they hold, so that the order of the data does not change the draws."""
+    return np.argsort(row_keys(table.codes), kind="stable")
+
+
+def reordered_states(fit: Fit, node: int, order: NDArray[np.intp]) -> Fit:
+    """The same fit with the states of one latent node in another order."""
+    tree = fit.model.tree
+    counts = replace(fit.counts, vector=reordered(tree, fit.counts.vector, node, order))
+    moved = reordered(tree, fit.model.parameters, node, order)
+    model = fit.model.with_parameters(moved, provenance=fit.model.provenance)
+    return replace(fit, model=model, counts=counts)

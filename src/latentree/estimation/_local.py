@@ -1,0 +1,166 @@
+"""Local EM (Z 4.7): only the tables around one place move, every branch hanging off it being frozen.
+
+A frozen branch is a constant evidence column: a row of likelihoods for each of its distinct sub-patterns. What remains
+is a tree of a few nodes, on which EM is EM.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from .._model import Counts, Model
+from .._table import Table
+from .._tree import Tree
+from .._types import FloatArray
+from ..engine._plan import Evidence, Plan, evidence_of
+from ..errors import ModelError
+from ..runner import Budget, Clock, OnProgress
+from ._em import ITERATIONS, TOLERANCE, EmRuns, check_limits
+from ._fit import Basis, Fit, Prior
+
+__all__ = ["Place", "local_em"]
+
+
+@dataclass(frozen=True, eq=False)
+class Place:
+    """The neighbourhood of some connected nodes, cut out of a model.
+
+    Attributes
+    ----------
+    model : Model
+        The whole model, rooted at the first of the nodes.
+    nodes : tuple of int
+        The neighbourhood in the whole tree's numbering, parents first; position in it is the node in ``tree``.
+    tree : Tree
+        The neighbourhood as a tree of its own.
+    plan : Plan
+        Its plan, with the branches that hang off it as soft evidence.
+    """
+
+    model: Model
+    nodes: tuple[int, ...]
+    tree: Tree
+    plan: Plan
+
+    @classmethod
+    def around(cls, model: Model, table: Table, nodes: Sequence[str | int]) -> Place:
+        """Cut out the tables that involve these nodes."""
+        names = [model.tree.names[model.tree.node(v)] for v in nodes]
+        if not names:
+            raise ModelError("Local EM needs at least one node.")
+        model = model.rerooted(names[0])
+        tree = model.tree
+        middle = {tree.node(name) for name in names}
+        for v in middle - {0}:
+            if int(tree.parent[v]) not in middle:
+                raise ModelError(f"Local EM needs neighbouring nodes; '{tree.names[v]}' is not joined to the others.")
+        near = sorted(middle | {c for v in middle for c in tree.children[v]})
+        at = {v: i for i, v in enumerate(near)}
+        evidence = evidence_of(model, table)
+        columns: list[Evidence] = []
+        for v in near:
+            if v in middle or not tree.children[v]:
+                columns += [Evidence(at[v], e.ids) for e in evidence if e.node == v]
+            else:
+                columns.append(_frozen_branch(model, evidence, table.weights, v, at[v]))
+        small = Tree(
+            np.array([at.get(int(tree.parent[v]), -1) for v in near]),
+            tree.cardinality[near],
+            _renumbered(tree.variable[near]),
+            tuple(tree.names[v] for v in near),
+        )
+        return cls(model, tuple(near), small, Plan(small, columns, table.weights))
+
+    @property
+    def parameters(self) -> FloatArray:
+        """The tables of the neighbourhood, as they are in the model."""
+        return np.concatenate([self.model.table(v).ravel() for v in self.nodes])
+
+    def put_back(self, parameters: FloatArray) -> Model:
+        """Return the whole model with these tables in the neighbourhood."""
+        whole = self.model.parameters.copy()
+        for i, v in enumerate(self.nodes):
+            own = slice(*self.model.tree.offsets[v : v + 2])
+            whole[own] = parameters[self.tree.offsets[i] : self.tree.offsets[i + 1]]
+        return self.model.with_parameters(whole, provenance=self.model.provenance)
+
+
+def _renumbered(variable: np.ndarray) -> np.ndarray:
+    shown = variable >= 0
+    out = np.full(len(variable), -1)
+    out[shown] = np.arange(shown.sum())
+    return out
+
+
+def _frozen_branch(model: Model, evidence: Sequence[Evidence], weights: FloatArray, top: int, place: int) -> Evidence:
+    """What the branch below and at ``top`` says about it."""
+    tree = model.tree
+    branch = [top]
+    for v in branch:
+        branch.extend(tree.children[v])
+    at = {v: i for i, v in enumerate(branch)}
+    small = Tree(
+        np.array([-1] + [at[int(tree.parent[v])] for v in branch[1:]]),
+        tree.cardinality[branch],
+        _renumbered(tree.variable[branch]),
+    )
+    uniform = np.full(tree.cardinality[top], 1.0 / tree.cardinality[top])
+    parameters = np.concatenate([uniform, *(model.table(v).ravel() for v in branch[1:])])
+    plan = Plan(small, [Evidence(at[e.node], e.ids) for e in evidence if e.node in at], weights, root=0)
+    likelihood, log_scale, logs = plan.core.root_messages(parameters)
+    return Evidence(place, plan.row_of, likelihood, log_scale, logs)
+
+
+def local_em(
+    model: Model,
+    table: Table,
+    nodes: Sequence[str | int],
+    *,
+    prior: Prior = None,
+    basis: Basis = "probability",
+    accelerate: bool = False,
+    tol: float = TOLERANCE,
+    max_iterations: int = ITERATIONS,
+    budget: Budget | Clock | None = None,
+    threads: int = 1,
+    on_progress: OnProgress | None = None,
+) -> Fit:
+    """Improve only the tables that involve some neighbouring nodes.
+
+    Parameters
+    ----------
+    model, table
+        The model and the data.
+    nodes : sequence of str or int
+        Connected nodes. The root walks to the first; then its own table, the other nodes' and their children's move.
+    prior, basis, accelerate, tol, max_iterations, budget, threads, on_progress
+        As in :func:`latentree.estimation.estimate`.
+
+    Returns
+    -------
+    Fit
+        The whole model, rooted at the first node; counts are those of the whole model.
+    """
+    began = time.perf_counter()
+    check_limits(tol, max_iterations, threads)
+    clock = budget if isinstance(budget, Clock) else (budget or Budget()).start()
+    place = Place.around(model, table, nodes)
+    climb = EmRuns(place.plan, place.parameters[None], prior=prior, basis=basis, accelerate=accelerate, threads=threads)
+    stopped = climb.advance(max_iterations, tol, clock, on_progress)
+    better = place.put_back(climb.parameters(0))
+    counts: Counts = Plan.of(better, table).evaluate(better.parameters, threads=threads)
+    return Fit(
+        model=better,
+        table=table,
+        counts=counts,
+        trace=climb.trace(0),
+        reason=stopped or climb.reason(0),
+        seed=None,
+        seconds=time.perf_counter() - began,
+        evaluations=climb.evaluations + 1,
+        starts=climb.objectives,
+    )

@@ -1,0 +1,262 @@
+"""What all estimators have: data in, rows out, scores, questions, samples, reports and files."""
+
+from __future__ import annotations
+
+import os
+import warnings
+from collections.abc import Callable, Mapping, Sequence
+from itertools import product
+from math import log
+from types import MethodType
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, DensityMixin
+from sklearn.utils.validation import check_is_fitted
+
+from .. import score as score_functions
+from .._model import Model
+from .._table import Table
+from .._types import FloatArray
+from ..errors import LatentreeWarning, bad_parameter
+from ..estimation import Fit
+from ..formats._frame import table_from
+from ..infer import find_node, log_likelihood_rows, posterior, query, sample
+from ..report import Page, Shown, class_label, explore, to_text
+from ..score import BivariateResiduals, FitStatistics, Score
+from ._inputs import Form, RandomState, columns_of, generator, is_whole, softened, validated, weights_of
+
+__all__ = ["ModelEstimator", "RowDensity", "ScoreMethod", "posteriors"]
+
+
+class ScoreMethod:
+    """A method ``score`` of an estimator that has a parameter ``score`` too: what a search shall maximise.
+
+    scikit-learn keeps parameters as attributes, which would hide the method. Here the attribute is the method, and the
+    parameter stands under the same name in ``get_params()``.
+    """
+
+    def __init__(self, method: Callable[..., float]) -> None:
+        self.method = method
+        self.__doc__ = method.__doc__
+
+    def __get__(self, estimator: Any, owner: type | None = None) -> Any:
+        """Return the method."""
+        return self.method if estimator is None else MethodType(self.method, estimator)
+
+    def __set__(self, estimator: Any, value: Any) -> None:
+        """Keep the parameter."""
+        estimator.__dict__["score"] = value
+
+
+class ModelEstimator(BaseEstimator):  # type: ignore[misc]
+    """An estimator whose ``fit`` leaves a ``fit_`` and its ``model_``."""
+
+    fit_: Fit
+    model_: Model
+    bins: Any
+    unseen: str
+    random_state: RandomState
+
+    # ---- data ------------------------------------------------------------------------------------------------
+
+    def _training_table(self, X: Any, sample_weight: Any) -> Table:
+        data = validated(self, X, reset=True)
+        weights = weights_of(sample_weight, data.shape[0])
+        table = table_from(data, weights=weights, bins=self.bins)
+        self._form = Form.of(data)
+        return table
+
+    def _table(self, X: Any) -> Table:
+        check_is_fitted(self)
+        columns = columns_of(validated(self, X, reset=False))
+        # By position: scikit-learn has compared the names, and lets arrays and frames stand for each other.
+        named = dict(zip((v.name for v in self.model_.variables), columns, strict=True))
+        return table_from(named, variables=self.model_.variables, unseen=self.unseen)
+
+    # ---- what it says ----------------------------------------------------------------------------------------
+
+    def query(self, ask: str | Sequence[str] = "class", given: Mapping[str, Any] | None = None) -> dict[Any, float]:
+        """Return P(ask | given) by state.
+
+        Parameters
+        ----------
+        ask : str or sequence of str
+            A variable, latent or manifest, or several; ``"class"`` is the class of a latent class model.
+        given : mapping, optional
+            What is known, a state for each variable. A number will do for a variable that was cut into bins.
+
+        Returns
+        -------
+        dict of state to float
+            In the order of the states; classes are ``"class0"``, ``"class1"``, ..., the states of other latent
+            variables 0, 1, ... The keys are tuples of states if ``ask`` is no single name. For arrays, see
+            :func:`latentree.infer.query`.
+
+        Examples
+        --------
+        >>> import latentree as lt
+        >>> lca = lt.LatentClass(2, random_state=0).fit(lt.datasets.load_frame("carcinoma"))
+        >>> {state: round(p, 3) for state, p in lca.query("A", {"B": 2}).items()}
+        {1: 0.233, 2: 0.767}
+        """
+        check_is_fitted(self)
+        p = query(self.model_, ask, given)
+        names = [ask] if isinstance(ask, str) else list(ask)
+        keys = list(product(*(self._states(name) for name in names)))
+        return dict(zip([k[0] for k in keys] if isinstance(ask, str) else keys, p.ravel().tolist(), strict=True))
+
+    def _states(self, name: str) -> Sequence[Any]:
+        node, tree = find_node(self.model_, name), self.model_.tree
+        if tree.variable[node] < 0 and len(tree.latent) == 1:
+            return [class_label(i) for i in range(int(tree.cardinality[node]))]
+        return self.model_.states(node)
+
+    def _sampled(self, n_samples: int, random_state: RandomState) -> tuple[NDArray[np.int16], NDArray[np.int64]]:
+        """Codes of the variables and of the latent variables."""
+        check_is_fitted(self)
+        if not is_whole(n_samples, 1):
+            raise bad_parameter("n_samples", "sample", "a whole number of at least 1", n_samples)
+        rng, _ = generator(self.random_state if random_state is None else random_state, "sample")
+        codes = sample(self.model_, int(n_samples), rng, latent=True)
+        n = self.model_.tree.n_variables
+        return codes[:, :n], codes[:, n:].astype(np.int64)
+
+    # ---- telling ---------------------------------------------------------------------------------------------
+
+    def report(self, *, statistics: bool = False) -> dict[str, Any]:
+        """Return all that :meth:`summary` shows as plain values."""
+        raise NotImplementedError
+
+    def summary(
+        self,
+        *,
+        statistics: bool = False,
+        width: int = 80,
+        max_variables: int | None = 30,
+        max_states: int | None = 12,
+    ) -> str:
+        """Return sizes, profiles, fit statistics, warnings and notes as text.
+
+        Parameters
+        ----------
+        statistics : bool, default False
+            Also absolute fit, bivariate residuals, average posteriors and all quick scores.
+        width : int, default 80
+            Columns of text.
+        max_variables, max_states : int or None
+            Of more variables, those that tell most are shown; of more states, the most frequent. None shows all.
+        """
+        told = self.report(statistics=statistics)
+        return Shown(to_text(told, width=width, max_variables=max_variables, max_states=max_states))
+
+    def scores(self, names: str | Sequence[str] | None = None) -> dict[str, Score]:
+        """Score the fit by everything, or by what is named, higher being better; see :func:`latentree.score.scores`."""
+        check_is_fitted(self)
+        return score_functions.scores(self.fit_, names)
+
+    def fit_statistics(self) -> FitStatistics:
+        """Return G2, X2, degrees of freedom and p-values; see :func:`latentree.score.fit_statistics`."""
+        check_is_fitted(self)
+        return score_functions.fit_statistics(self.fit_)
+
+    def bivariate_residuals(self) -> BivariateResiduals:
+        """Return what the model leaves unexplained, pair by pair; see :func:`latentree.score.bivariate_residuals`."""
+        check_is_fitted(self)
+        return score_functions.bivariate_residuals(self.fit_)
+
+    def explore(self, path: str | os.PathLike[str] | None = None, **options: Any) -> Page:
+        """Make the explorer page of the model and its data, which notebooks show; see :func:`latentree.report.explore`.
+
+        Parameters
+        ----------
+        path : str or path, optional
+            Where to write it. The page returned also has ``save`` and ``open``.
+        **options
+            Those of :func:`latentree.report.explore`.
+        """
+        check_is_fitted(self)
+        return explore(self.fit_, path=path, **options)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the model to a file that :func:`latentree.load` reads; see :func:`latentree.formats._models.save`."""
+        from ..formats._models import save
+
+        check_is_fitted(self)
+        save(self._kept(), path)
+
+    def _kept(self) -> Model:
+        """The model with what its file shall say about it."""
+        return self.model_
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.categorical = True
+        tags.input_tags.string = True
+        tags.input_tags.allow_nan = True
+        return tags
+
+
+class RowDensity(DensityMixin):  # type: ignore[misc]
+    """What a density estimator says of rows: how probable they are."""
+
+    fit_: Fit
+    model_: Model
+    _table: Callable[[Any], Table]
+
+    def score_samples(self, X: Any) -> FloatArray:
+        """Return the log-likelihood of each row, minus infinity where the model calls it impossible."""
+        table = self._table(X)
+        return log_likelihood_rows(self.model_, table)
+
+    def aic(self, X: Any, sample_weight: Any = None) -> float:
+        """Return Akaike's criterion for data, -2 log-likelihood + 2 parameters. Lower is better."""
+        return self._criterion(X, sample_weight, lambda n: 2.0)
+
+    def bic(self, X: Any, sample_weight: Any = None) -> float:
+        """Return the Bayesian information criterion for data, -2 log-likelihood + ln(n) parameters. Lower is better.
+
+        The ``bic`` of :mod:`latentree.score`, of reports and of the command line is -1/2 times this, of which higher
+        is better.
+        """
+        return self._criterion(X, sample_weight, log)
+
+    def _criterion(self, X: Any, sample_weight: Any, penalty: Callable[[float], float]) -> float:
+        total, n = self._total(X, sample_weight)
+        return -2.0 * total + self.fit_.n_parameters * penalty(n)
+
+    def _mean_log_likelihood(self, X: Any, sample_weight: Any) -> float:
+        total, n = self._total(X, sample_weight)
+        return total / n
+
+    def _total(self, X: Any, sample_weight: Any) -> tuple[float, float]:
+        """Return the log-likelihood of data and their size."""
+        rows = self.score_samples(X)
+        weights = weights_of(sample_weight, len(rows))
+        if weights is None:
+            return float(rows.sum()), float(len(rows))
+        counted = weights > 0  # an impossible row of weight zero does not count
+        return float(weights[counted] @ rows[counted]), float(weights.sum())
+
+
+def posteriors(
+    model: Model, table: Table, nodes: Sequence[str] | None = None, *, advice: str = ""
+) -> dict[str, FloatArray]:
+    """P(node | row) of latent nodes, or of those named, by name.
+
+    A row that the model calls impossible gets the states that contradict it in the fewest cells, with a warning.
+    """
+    found = posterior(model, table, nodes)
+    lost = np.isnan(next(iter(found.values()))[:, 0])
+    if lost.any():
+        warnings.warn(
+            f"{int(lost.sum()):,} of {len(lost):,} rows are impossible under the model; they get the states that "
+            f"contradict them least.{' ' + advice if advice else ''}",
+            LatentreeWarning,
+            stacklevel=3,
+        )
+        softer = posterior(softened(model), table, nodes)
+        for name, p in found.items():
+            p[lost] = softer[name][lost]
+    return found

@@ -1,0 +1,331 @@
+"""``BayesianLatentClass``: reads data, calls the sampler, and keeps what it returns."""
+
+from __future__ import annotations
+
+import os
+import warnings
+from collections.abc import Callable, Sequence
+from typing import Any, Self
+
+import numpy as np
+from joblib import effective_n_jobs
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, DensityMixin, TransformerMixin
+from sklearn.utils.validation import _check_feature_names_in, check_is_fitted
+
+from .._table import Table
+from .._types import FloatArray
+from ..bayes import (
+    SWEEPS,
+    ClassPrior,
+    classification,
+    log_predictive,
+    predictive_rows,
+    prior_on_classes,
+    relabel,
+    sample,
+    similarity,
+    summarise,
+)
+from ..errors import LatentreeWarning, bad_parameter
+from ..formats._frame import table_from
+from ..report import Shown, class_label, describe_draws, to_text
+from ..runner import Budget
+from ._inputs import (
+    Bins,
+    Form,
+    RandomState,
+    Rules,
+    _report_progress,
+    check_parameters,
+    columns_of,
+    generator,
+    is_number,
+    is_whole,
+    validated,
+    weights_of,
+)
+
+__all__ = ["BayesianLatentClass"]
+
+
+def _at_least(least: int) -> tuple[Callable[[Any], bool], str]:
+    return lambda x: is_whole(x, least), f"a whole number of at least {least}"
+
+
+_ABOVE_ZERO = (lambda x: is_number(x, 0) and x > 0, "a number above 0")
+_RULES: Rules = {
+    "n_classes": (lambda x: x is None or is_whole(x, 1), "a whole number of at least 1, or None"),
+    "max_classes": _at_least(1),
+    "delta1": _ABOVE_ZERO,
+    "delta2": _ABOVE_ZERO,
+    "n_draws": _at_least(1),
+    "n_burn": _at_least(0),
+    "thin": _at_least(1),
+    "n_chains": _at_least(1),
+    "method": (lambda x: x in SWEEPS and x != "gibbs", "'marginal' or 'reversible_jump'"),
+    "level": (lambda x: is_number(x, 0) and 0 < x < 1, "a number between 0 and 1"),
+}
+
+
+class BayesianLatentClass(TransformerMixin, DensityMixin, BaseEstimator):  # type: ignore[misc]
+    """Latent class analysis the Bayesian way: the number of classes and all else, drawn from the posterior.
+
+    Parameters
+    ----------
+    n_classes : int or None, default None
+        Number of classes. None: anything from 1 to ``max_classes``, by reversible jump.
+    max_classes : int, default 8
+        Most classes, if the number is open.
+    prior_classes : {"uniform", "poisson", "geometric"} or sequence of float, default "uniform"
+        P(k) of 1 to ``max_classes`` classes before the data; see :func:`latentree.bayes.prior_on_classes`.
+    delta1, delta2 : float, default 1
+        Dirichlet parameters of the class sizes and of the answers of a class; 1 is flat.
+    n_draws, n_burn, thin, n_chains : int
+        Models to keep of each chain, sweeps thrown away before, sweeps from one to the next, and chains.
+    method : {"marginal", "reversible_jump"}, default "marginal"
+        How the number of classes is changed; see :func:`latentree.bayes.sample`.
+    level : float, default 0.95
+        What the intervals hold.
+    bins, unseen
+        As in :class:`LatentClass`.
+    random_state : int, RandomState, Generator or None, default None
+        Source of randomness. The same number gives the same draws, whatever ``n_jobs`` is.
+    n_jobs : int or None, default None
+        Chains at a time. None is one, -1 all cores.
+    time_limit : float or None, default None
+        Seconds after which what was drawn is taken, with a warning.
+    checkpoint : path, optional
+        A file to keep the chains in, and to go on from if it is there. Needs a number for ``random_state``.
+    verbose : int, default 0
+        Whether to report progress on standard error.
+
+    Attributes
+    ----------
+    n_classes_ : int
+        The most probable number of classes, or the one given.
+    n_classes_posterior_ : array of float
+        P(k | data) of k = 1, 2, ...
+    class_sizes_, class_sizes_interval_ : arrays of float [classes] and [2, classes]
+        Posterior means, and ends of the intervals, given ``n_classes_`` classes. Class 0 is the largest.
+    profiles_, profiles_interval_ : dicts of str to array of float [classes, states] and [2, classes, states]
+        P(state | class) by variable.
+    draws_ : Draws
+        All that was drawn.
+    class_draws_ : ClassDraws
+        The draws with ``n_classes_`` classes, relabelled.
+    model_ : Model
+        The posterior means as a model.
+    table_ : Table
+        The training data as distinct rows.
+    r_hat_, effective_draws_ : float
+        Of the number of classes, or of the log-likelihood where that is fixed.
+    warnings_ : list of str
+        What :meth:`fit` warned of.
+    n_features_in_ : int
+        Number of columns.
+    feature_names_in_ : array of str
+        Names of the columns, if the data have any.
+
+    Notes
+    -----
+    Sample weights must be counts. Ctrl-C during :meth:`fit` keeps what was drawn, with a warning.
+
+    Examples
+    --------
+    >>> import latentree as lt
+    >>> ratings = lt.datasets.load_frame("carcinoma")
+    >>> bayes = BayesianLatentClass(random_state=0).fit(ratings)
+    >>> bayes.n_classes_, bayes.n_classes_posterior_.round(1).tolist()[:4]
+    (3, [0.0, 0.0, 0.8, 0.1])
+    >>> bayes.predict(ratings.head(3)).tolist()
+    [1, 1, 1]
+    """
+
+    def __init__(
+        self,
+        n_classes: int | None = None,
+        *,
+        max_classes: int = 8,
+        prior_classes: str | Sequence[float] = "uniform",
+        delta1: float = 1.0,
+        delta2: float = 1.0,
+        n_draws: int = 1000,
+        n_burn: int = 1000,
+        thin: int = 5,
+        n_chains: int = 4,
+        method: str = "marginal",
+        level: float = 0.95,
+        bins: Bins = None,
+        unseen: str = "error",
+        random_state: RandomState = None,
+        n_jobs: int | None = None,
+        time_limit: float | None = None,
+        checkpoint: str | os.PathLike[str] | None = None,
+        verbose: int = 0,
+    ) -> None:
+        self.n_classes = n_classes
+        self.max_classes = max_classes
+        self.prior_classes = prior_classes
+        self.delta1 = delta1
+        self.delta2 = delta2
+        self.n_draws = n_draws
+        self.n_burn = n_burn
+        self.thin = thin
+        self.n_chains = n_chains
+        self.method = method
+        self.level = level
+        self.bins = bins
+        self.unseen = unseen
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.time_limit = time_limit
+        self.checkpoint = checkpoint
+        self.verbose = verbose
+
+    # ---- fitting ---------------------------------------------------------------------------------------------
+
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        """Draw from the posterior.
+
+        Parameters
+        ----------
+        X : data frame or array [rows, columns]
+            The data: pandas, Polars or PyArrow, or a NumPy array or list of rows.
+        y : ignored
+            For pipelines.
+        sample_weight : array of float [rows], optional
+            How often each row counts: whole numbers.
+
+        Returns
+        -------
+        self
+        """
+        check_parameters(self, own=_RULES)
+        data = validated(self, X, reset=True)
+        table = table_from(data, weights=weights_of(sample_weight, data.shape[0]), bins=self.bins)
+        self._form = Form.of(data)
+        rng, seed = generator(self.random_state)
+        self.draws_ = sample(
+            table,
+            self._prior(),
+            rng=rng,
+            method=self.method if self.n_classes is None else "gibbs",
+            n_draws=int(self.n_draws),
+            n_burn=int(self.n_burn),
+            thin=int(self.thin),
+            n_chains=int(self.n_chains),
+            threads=int(effective_n_jobs(self.n_jobs)),
+            budget=Budget(seconds=self.time_limit),
+            checkpoint=self.checkpoint,
+            on_progress=_report_progress if self.verbose else None,
+        )
+        self._keep(table, seed)
+        for text in self.warnings_:
+            warnings.warn(text, LatentreeWarning, stacklevel=2)
+        return self
+
+    def _prior(self) -> ClassPrior:
+        k = self.max_classes if self.n_classes is None else self.n_classes
+        kind = self.prior_classes if self.n_classes is None else "uniform"
+        return ClassPrior(prior_on_classes(int(k), kind), float(self.delta1), float(self.delta2))
+
+    def _keep(self, table: Table, seed: int | None) -> None:
+        self.table_ = table
+        self._seed = seed
+        told = self.report()
+        self.n_classes_ = int(told["n_classes"])
+        self.n_classes_posterior_ = self.draws_.k_posterior
+        self.class_draws_ = relabel(self.draws_.given(self.n_classes_))
+        summary = summarise(self.class_draws_, level=self.level)
+        ends = np.cumsum(table.cardinalities)[:-1]
+        self.model_ = summary.model()
+        self.class_sizes_, self.class_sizes_interval_ = summary.weights, summary.weights_interval
+        self.profiles_ = dict(zip(table.names, np.split(summary.theta, ends, axis=1), strict=True))
+        self.profiles_interval_ = dict(zip(table.names, np.split(summary.theta_interval, ends, axis=2), strict=True))
+        self.r_hat_ = float("nan") if told["r_hat"] is None else told["r_hat"]
+        self.effective_draws_ = float("nan") if told["effective_draws"] is None else told["effective_draws"]
+        self.warnings_ = list(told["warnings"])
+
+    # ---- using it --------------------------------------------------------------------------------------------
+
+    def predict(self, X: Any) -> NDArray[np.int64]:
+        """Return the most probable class of each row."""
+        classes: NDArray[np.int64] = self.predict_proba(X).argmax(axis=1)
+        return classes
+
+    def predict_proba(self, X: Any) -> FloatArray:
+        """Return P(class | row, training data), averaged over the draws with ``n_classes_`` classes."""
+        table = self._table(X)
+        p: FloatArray = classification(self.class_draws_, table)[table.inverse]
+        return p
+
+    def transform(self, X: Any) -> FloatArray:
+        """Return P(class | row); the same as :meth:`predict_proba`."""
+        return self.predict_proba(X)
+
+    def fit_predict(self, X: Any, y: Any = None, sample_weight: Any = None) -> NDArray[np.int64]:
+        """Fit, and return the class of each row."""
+        return self.fit(X, y, sample_weight=sample_weight).predict(X)
+
+    def score_samples(self, X: Any) -> FloatArray:
+        """Return the log of the posterior predictive probability of each row, averaged over all draws."""
+        table = self._table(X)
+        rows: FloatArray = log_predictive(self.draws_, table)[table.inverse]
+        return rows
+
+    def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
+        """Return the mean of :meth:`score_samples`, weighted if weights are given. Higher is better."""
+        rows = self.score_samples(X)
+        weights = weights_of(sample_weight, len(rows))
+        return float(rows.mean() if weights is None else weights @ rows / weights.sum())
+
+    def sample(self, n_samples: int = 1, *, random_state: RandomState = None) -> Any:
+        """Draw rows from the posterior predictive distribution, in the form of the training data."""
+        check_is_fitted(self)
+        if not is_whole(n_samples, 1):
+            raise bad_parameter("n_samples", "sample", "a whole number of at least 1", n_samples)
+        rng, _ = generator(self.random_state if random_state is None else random_state)
+        return self._form.rows(predictive_rows(self.draws_, int(n_samples), rng), self.table_.variables)
+
+    def similarity(self) -> FloatArray:
+        """Return P(in the same class | data) for all pairs of training rows; [rows, rows]."""
+        check_is_fitted(self)
+        patterns, rows = similarity(self.draws_), self.table_.inverse
+        out: FloatArray = patterns[np.ix_(rows, rows)]
+        return out
+
+    # ---- telling ---------------------------------------------------------------------------------------------
+
+    def summary(self, *, width: int = 80, max_variables: int | None = 30, max_states: int | None = 12) -> str:
+        """Return the posterior of the number of classes, sizes and profiles with intervals, and warnings as text."""
+        return Shown(to_text(self.report(), width=width, max_variables=max_variables, max_states=max_states))
+
+    def report(self) -> dict[str, Any]:
+        """Return all that :meth:`summary` shows as plain values; see :func:`latentree.report.describe_draws`."""
+        check_is_fitted(self, "draws_")
+        return describe_draws(self.draws_, level=self.level, seed=self._seed)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the draws to a netCDF file in ArviZ' layout; see :func:`latentree.bayes.load`."""
+        check_is_fitted(self)
+        self.draws_.save(path)
+
+    def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.object_]:
+        """Return the names of the columns that :meth:`transform` makes: ``class0``, ``class1``, ..."""
+        check_is_fitted(self)
+        _check_feature_names_in(self, input_features)
+        return np.array([class_label(i) for i in range(len(self.class_sizes_))], dtype=object)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.categorical = True
+        tags.input_tags.string = True
+        tags.input_tags.allow_nan = True
+        return tags
+
+    def _table(self, X: Any) -> Table:
+        check_is_fitted(self)
+        columns = columns_of(validated(self, X, reset=False))
+        named = dict(zip((v.name for v in self.table_.variables), columns, strict=True))
+        return table_from(named, variables=self.table_.variables, unseen=self.unseen)

@@ -1,0 +1,302 @@
+"""``LatentClass``: reads data, calls what does the work, and keeps what it returns."""
+
+from __future__ import annotations
+
+import os
+import warnings
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any, Self
+
+import numpy as np
+from joblib import effective_n_jobs
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import TransformerMixin
+from sklearn.utils.validation import (
+    _check_feature_names_in,
+    check_is_fitted,
+)
+
+from .. import score as score_functions
+from .._model import Model
+from .._types import FloatArray
+from ..cardinality import learn_classes
+from ..errors import LatentreeWarning
+from ..estimation import ITERATIONS, TOLERANCE, Fit, fit_classes
+from ..report import class_label, describe, findings, profiles
+from ..runner import Budget
+from ..score import Assignment, BootstrapLrt, StandardErrors
+from ..score._uncertainty import Method as ErrorMethod
+from ._base import ModelEstimator, RowDensity, posteriors
+from ._inputs import Bins, RandomState, check_parameters, fit_options, generator, learn_options
+
+__all__ = ["LatentClass"]
+
+
+class LatentClass(TransformerMixin, RowDensity, ModelEstimator):  # type: ignore[misc]
+    """Latent class analysis: a mixture of classes within which categorical variables are independent.
+
+    Parameters
+    ----------
+    n_classes : int or "auto", default 2
+        Number of classes. ``"auto"`` learns it: the number whose fit has the highest BIC, found by splitting and
+        merging classes; see :func:`latentree.cardinality.learn`.
+    n_init : int, default 64
+        Random starts, unless the number of classes is learned. After a few steps the worse half is given up, again and
+        again; the last 8 are run to the end and the best of them is kept.
+    prior : float, mapping or None, default None
+        Dirichlet parameter of all probabilities: 1 is flat, above 1 keeps them away from 0 and 1. A mapping gives it
+        for some variables by name. None is maximum likelihood.
+    bins : int, dict or None, default None
+        How to cut continuous columns: into that many bins of equal frequency, or for each column by name into how many
+        bins or at which edges. Every column of an array of floats counts as continuous when this is an int.
+    unseen : {"error", "missing"}, default "error"
+        What to do with a value that was not there in :meth:`fit`.
+    tol : float, default 1e-6
+        EM ends when a step gains less log-likelihood (or log-posterior) than this.
+    max_iter : int, default 10000
+        Most steps of EM.
+    random_state : int, RandomState, Generator or None, default None
+        Source of the starts. The same number gives the same result, whatever ``n_jobs`` is.
+    n_jobs : int or None, default None
+        Threads. None is one, -1 all cores.
+    time_limit : float or None, default None
+        Seconds after which the best fit so far is taken, with a warning.
+    checkpoint : path, optional
+        A file to keep the fit in while it is under way, and to go on from if it is there: the result is that of an
+        uninterrupted fit. Needs a number for ``random_state``.
+    verbose : int, default 0
+        Whether to report progress on standard error.
+
+    Attributes
+    ----------
+    class_sizes_ : array of float [n_classes]
+        Probability of each class. Class 0 is the largest.
+    profiles_ : dict of str to array of float [n_classes, states]
+        P(state | class) by variable; the states of a variable are in the order of ``model_.states(name)``.
+    log_likelihood_ : float
+        Log-likelihood of the training data.
+    n_iter_ : int
+        Steps of the best run.
+    converged_ : bool
+        Whether it ended by its own rule.
+    warnings_ : list of str
+        What :meth:`fit` warned of. :meth:`summary` has further notes.
+    fit_ : Fit
+        Model, data, expected counts, objectives of all starts, and how the fit went.
+    model_ : Model
+        The fitted model; its probabilities, files and samples of codes.
+    table_ : Table
+        The training data as distinct rows.
+    n_features_in_ : int
+        Number of columns.
+    feature_names_in_ : array of str
+        Names of the columns, if the data have any.
+
+    See Also
+    --------
+    compare : The same for several numbers of classes.
+
+    Notes
+    -----
+    Text (blanks around it do not count), categories, whole numbers and truth values are states; None, NaN, empty text
+    and the like are missing cells, which are summed out and never a state. Every column of ``X`` is used: leave out
+    identifiers and the like by ``X.drop(columns=[...])``. A sample weight means repeating the row. Sparse matrices must
+    be made dense.
+
+    By maximum likelihood, rows that the training data did not have may be impossible, which makes their log-likelihood
+    minus infinity. Cross-validation is better done with a prior a little above 1 and ``unseen="missing"``.
+
+    Ctrl-C during :meth:`fit` keeps the best fit so far, with a warning.
+
+    Examples
+    --------
+    >>> import latentree as lt
+    >>> ratings = lt.datasets.load_frame("carcinoma")
+    >>> lca = LatentClass(n_classes=3, random_state=0).fit(ratings)
+    >>> lca.class_sizes_.round(3).tolist()
+    [0.445, 0.374, 0.182]
+    >>> lca.predict(ratings.head(3)).tolist()
+    [1, 1, 1]
+    >>> print(lca.summary().splitlines()[0])
+    Latent class model: 3 classes, 7 variables, 118 rows (20 distinct)
+    >>> len(LatentClass("auto", random_state=0).fit(ratings).class_sizes_)
+    3
+    """
+
+    def __init__(
+        self,
+        n_classes: int | str = 2,
+        *,
+        n_init: int = 64,
+        prior: float | Mapping[str, ArrayLike] | None = None,
+        bins: Bins = None,
+        unseen: str = "error",
+        tol: float = TOLERANCE,
+        max_iter: int = ITERATIONS,
+        random_state: RandomState = None,
+        n_jobs: int | None = None,
+        time_limit: float | None = None,
+        checkpoint: str | os.PathLike[str] | None = None,
+        verbose: int = 0,
+    ) -> None:
+        self.n_classes = n_classes
+        self.n_init = n_init
+        self.prior = prior
+        self.bins = bins
+        self.unseen = unseen
+        self.tol = tol
+        self.max_iter = max_iter
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.time_limit = time_limit
+        self.checkpoint = checkpoint
+        self.verbose = verbose
+
+    # ---- fitting ---------------------------------------------------------------------------------------------
+
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        """Fit the model.
+
+        Parameters
+        ----------
+        X : data frame or array [rows, columns]
+            The data: pandas, Polars or PyArrow, or a NumPy array or list of rows.
+        y : ignored
+            For pipelines.
+        sample_weight : array of float [rows], optional
+            What each row counts for: a weight means repeating the row. Rows of weight zero are dropped. If a column
+            of the data says it, take it out of ``X``:
+            ``fit(X.drop(columns=["w"]), sample_weight=X["w"])``.
+
+        Returns
+        -------
+        self
+        """
+        check_parameters(self)
+        table = self._training_table(X, sample_weight)
+        rng, seed = generator(self.random_state)
+        budget = Budget(seconds=self.time_limit)
+        if self.n_classes == "auto":
+            learned = learn_classes(table, rng=rng, budget=budget, checkpoint=self.checkpoint, **learn_options(self))
+            fit = learned.fit
+        else:
+            n, own = int(self.n_classes), fit_options(self)
+            fit = fit_classes(table, n, rng=rng, budget=budget, checkpoint=self.checkpoint, **own)
+        self._keep(replace(fit, seed=seed))
+        for text in self.warnings_:
+            warnings.warn(text, LatentreeWarning, stacklevel=2)
+        return self
+
+    def fit_predict(self, X: Any, y: Any = None, sample_weight: Any = None) -> NDArray[np.int64]:
+        """Fit the model and return the class of each row."""
+        return self.fit(X, y, sample_weight=sample_weight).predict(X)
+
+    def _keep(self, fit: Fit) -> None:
+        self.fit_ = fit
+        self.model_ = fit.model
+        self.table_ = fit.table
+        self.class_sizes_ = fit.model.table(0)[0]
+        self.profiles_ = profiles(fit.model)
+        self.log_likelihood_ = fit.log_likelihood
+        self.n_iter_ = len(fit.trace)
+        self.converged_ = fit.converged
+        self.warnings_ = [f.text for f in findings(fit) if f.loud]
+
+    # ---- using it --------------------------------------------------------------------------------------------
+
+    def predict(self, X: Any) -> NDArray[np.int64]:
+        """Return the most probable class of each row."""
+        classes: NDArray[np.int64] = self.predict_proba(X).argmax(axis=1)
+        return classes
+
+    def predict_proba(self, X: Any) -> FloatArray:
+        """Return P(class | row).
+
+        Parameters
+        ----------
+        X : data frame or array [rows, columns]
+            The data. Missing cells are allowed, also a row without any value, which gets the sizes of the classes.
+
+        Returns
+        -------
+        array of float [rows, n_classes]
+            A row that the model calls impossible gets the classes that contradict it in the fewest cells, with a
+            warning.
+        """
+        table = self._table(X)
+        advice = "Fit with a prior above 1 to make no row impossible."
+        return posteriors(self.model_, table, advice=advice)[self.model_.tree.names[0]]
+
+    def transform(self, X: Any) -> FloatArray:
+        """Return P(class | row); the same as :meth:`predict_proba`."""
+        return self.predict_proba(X)
+
+    def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
+        """Return the mean log-likelihood of a row, weighted if weights are given. Higher is better."""
+        return self._mean_log_likelihood(X, sample_weight)
+
+    def sample(self, n_samples: int = 1, *, random_state: RandomState = None, return_classes: bool = False) -> Any:
+        """Draw rows from the model.
+
+        Parameters
+        ----------
+        n_samples : int, default 1
+            How many.
+        random_state : int, RandomState, Generator or None
+            Source of randomness. Default: that of the estimator.
+        return_classes : bool, default False
+            Whether to return the class of each row as well.
+
+        Returns
+        -------
+        data frame or array [n_samples, columns]
+            In the form of the training data; a column that was cut holds the names of its bins.
+        classes : array of int [n_samples]
+            Only with ``return_classes``.
+
+        Examples
+        --------
+        >>> lca = LatentClass(random_state=0).fit([["yes", 1, 1], ["yes", 1, 1], ["no", 2, 2], ["no", 2, 2]])
+        >>> lca.sample(2).tolist()
+        [['no', 2, 2], ['yes', 1, 1]]
+        """
+        codes, classes = self._sampled(n_samples, random_state)
+        rows = self._form.rows(codes, self.model_.variables)
+        return (rows, classes[:, 0]) if return_classes else rows
+
+    # ---- telling ---------------------------------------------------------------------------------------------
+
+    def report(self, *, statistics: bool = False) -> dict[str, Any]:
+        """Return all that :meth:`summary` shows as plain values; see :func:`latentree.report.describe`."""
+        check_is_fitted(self)
+        return describe(self.fit_, statistics=statistics)
+
+    def average_posteriors(self) -> Assignment:
+        """Return how surely rows belong to their classes; see :func:`latentree.score.average_posteriors`."""
+        check_is_fitted(self)
+        return score_functions.average_posteriors(self.fit_)
+
+    def standard_errors(self, method: ErrorMethod = "information", **options: Any) -> StandardErrors:
+        """Return standard errors and intervals of all probabilities; see :func:`latentree.score.standard_errors`."""
+        check_is_fitted(self)
+        if method == "bootstrap":
+            options.setdefault("rng", generator(self.random_state)[0])
+        return score_functions.standard_errors(self.fit_, method=method, prior=self.prior, **options)
+
+    def bootstrap_lrt(self, n_replicates: int = 100, **options: Any) -> BootstrapLrt:
+        """Test the number of classes against one class fewer; see :func:`latentree.score.bootstrap_lrt`."""
+        check_is_fitted(self)
+        options.setdefault("threads", effective_n_jobs(self.n_jobs))
+        k, (rng, _) = len(self.class_sizes_), generator(self.random_state)
+        return score_functions.bootstrap_lrt(self.fit_.table, k, rng=rng, n_replicates=n_replicates, **options)
+
+    def _kept(self) -> Model:
+        told = {name: self.report()[name] for name in ("kind", "n", "log_likelihood", "n_parameters", "seed", "reason")}
+        return replace(self.model_, provenance={**self.model_.provenance, **told})
+
+    def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.object_]:
+        """Return the names of the columns that :meth:`transform` makes: ``class0``, ``class1``, ..."""
+        check_is_fitted(self)
+        _check_feature_names_in(self, input_features)
+        return np.array([class_label(i) for i in range(len(self.class_sizes_))], dtype=object)

@@ -1,0 +1,159 @@
+"""Cutting numbers into bins of equal frequency, and merging rare values."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .._types import FloatArray
+from ..errors import bad_parameter
+
+__all__ = ["bin_labels", "equal_frequency", "explicit_edges", "merge_neighbours", "merge_rest"]
+
+
+ALL = "all"
+"""The state of a column that was cut nowhere."""
+
+SLACK = 1e-9
+"""Share of the total weight by which a cumulated weight may miss a quantile and still count as on it."""
+
+
+def equal_frequency(values: NDArray[Any], counts: FloatArray, n_bins: int) -> FloatArray:
+    """Edges between bins that hold about the same weight.
+
+    The edges are the quantiles 1/n, 2/n, ... of the weighted values by the second definition of Hyndman and Fan (1996,
+    The American Statistician 50, 361-365): the smallest value with at least that share of the weight at or below it,
+    and half way to the next value if the share is met exactly. Two bins thus mean ``x > median`` (K 6.3.3), and a
+    weight means what repeating the value means. Where many values are equal, edges fall together and there are fewer
+    bins. An edge at the largest value would leave nothing above; it moves below that value.
+
+    Parameters
+    ----------
+    values : array [values]
+        Distinct values, rising.
+    counts : array [values]
+        Their weights, above 0.
+    n_bins : int
+        How many bins to aim at.
+
+    Examples
+    --------
+    >>> equal_frequency(np.array([1.0, 2.0, 5.0, 9.0]), np.ones(4), 2)
+    array([3.5])
+    """
+    below = np.cumsum(counts)
+    slack = SLACK * below[-1]
+    last = len(values) - 2  # the last position after which a cut leaves something on both sides
+    cuts: dict[int, float] = {}
+    for i in range(1, n_bins):
+        share = below[-1] * i / n_bins
+        at = int(np.searchsorted(below, share - slack))
+        on_it = at > last or below[at] <= share + slack
+        at = min(at, last)
+        if at >= 0 and (on_it or at not in cuts):
+            cuts[at] = _half_way(values[at], values[at + 1]) if on_it else float(values[at])
+    return np.array([cuts[at] for at in sorted(cuts)])
+
+
+def _half_way(low: float, high: float) -> float:
+    middle = float(low) / 2 + float(high) / 2
+    return middle if low <= middle < high else float(low)
+
+
+def explicit_edges(name: str, given: Iterable[Any]) -> FloatArray:
+    """Edges that the user listed, checked."""
+    try:
+        edges = np.array(list(given), dtype=np.float64)
+    except (TypeError, ValueError):
+        raise bad_parameter("bins", "table_from", f"for '{name}' a whole number or rising edges", given) from None
+    if edges.ndim != 1 or len(edges) == 0 or not np.isfinite(edges).all() or (np.diff(edges) <= 0).any():
+        raise bad_parameter("bins", "table_from", f"for '{name}' a whole number or rising edges", edges.tolist())
+    return edges
+
+
+def bin_labels(edges: Sequence[float] | FloatArray, *, whole: bool = False) -> tuple[str, ...]:
+    """Readable names of the bins.
+
+    Parameters
+    ----------
+    edges : sequence of float
+        Bin ``i`` holds the values above ``edges[i-1]`` up to and with ``edges[i]``.
+    whole : bool
+        The values are whole numbers, so that each bin can name its first and its last.
+
+    Examples
+    --------
+    >>> bin_labels([3.5, 7])
+    ('<= 3.5', '3.5 to 7', '> 7')
+    >>> bin_labels([3.5, 7, 8], whole=True)
+    ('<= 3', '4 to 7', '8', '>= 9')
+    """
+    if len(edges) == 0:
+        return (ALL,)
+    ends = [math.floor(e) for e in edges]
+    if whole and all(a < b for a, b in pairwise(ends)):
+        middle = [f"{a + 1}" if a + 1 == b else f"{a + 1} to {b}" for a, b in pairwise(ends)]
+        return (f"<= {ends[0]}", *middle, f">= {ends[-1] + 1}")
+    texts = _distinct_texts(edges)
+    return (f"<= {texts[0]}", *(f"{a} to {b}" for a, b in pairwise(texts)), f"> {texts[-1]}")
+
+
+def _distinct_texts(numbers: Iterable[float]) -> list[str]:
+    own = [float(x) for x in numbers]
+    for digits in (6, 9, 12):
+        texts = [f"{x:.{digits}g}" for x in own]
+        if len(set(texts)) == len(texts):
+            return texts
+    return [repr(x) for x in own]
+
+
+def merge_neighbours(counts: FloatArray, least: float) -> list[list[int]]:
+    """Merge ordered values until each group has enough cases: the smallest group joins its smaller neighbour (Z 5.2).
+
+    Examples
+    --------
+    >>> merge_neighbours(np.array([500.0, 40.0, 10.0, 5.0]), 30)
+    [[0], [1, 2, 3]]
+    """
+    groups = [[i] for i in range(len(counts))]
+    sizes = [float(c) for c in counts]
+    while len(groups) > 1 and min(sizes) < least:
+        at = sizes.index(min(sizes))
+        sides = [i for i in (at - 1, at + 1) if 0 <= i < len(groups)]
+        other = min(sides, key=sizes.__getitem__)
+        low, high = min(at, other), max(at, other)
+        groups[low] += groups.pop(high)
+        sizes[low] += sizes.pop(high)
+    return groups
+
+
+def merge_rest(counts: FloatArray, least: float, pooled: Iterable[int] = ()) -> list[int]:
+    """Choose values without order to pool: the rare ones, and no others.
+
+    A pool that is rare itself stays so. Values without order have no neighbour that it could join, and an answer that
+    many gave must not be lost because two people gave another.
+
+    Parameters
+    ----------
+    counts : array
+        Weight of each value.
+    least : float
+        What every value that stays must have.
+    pooled : iterable of int
+        Values that are the pool already; they are returned if others join them.
+
+    Examples
+    --------
+    >>> merge_rest(np.array([500.0, 400.0, 10.0, 25.0]), 30)
+    [2, 3]
+    >>> merge_rest(np.array([500.0, 400.0, 2.0]), 30)
+    [2]
+    """
+    pool = set(pooled)
+    rare = {i for i in np.flatnonzero(counts < least).tolist() if i not in pool}
+    return sorted(pool | rare) if rare else []

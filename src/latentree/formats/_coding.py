@@ -1,0 +1,545 @@
+"""From distinct values to a variable's states, and from values to the states of a variable that is given."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Collection, Iterable, Sequence
+from dataclasses import dataclass, replace
+from decimal import Decimal
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .._types import FloatArray
+from .._variables import (
+    JOIN,
+    MAX_STATES,
+    MOST_DIGITS,
+    OTHER,
+    REAL,
+    WHOLE,
+    KnownStates,
+    State,
+    Variable,
+    number_in,
+    plain,
+    typed,
+)
+from ..errors import DataError
+from ._bins import bin_labels, equal_frequency, explicit_edges, merge_neighbours, merge_rest
+from ._columns import Column, leave_out, unreadable
+from ._scales import scale_order
+
+__all__ = ["Coding", "Missing", "first_cell", "learn", "match", "numbers_of", "with_points"]
+
+Recode = NDArray[np.int16]
+
+FEW_NUMBERS = 20
+"""A number column with more distinct values may be a measurement: a general ``bins`` cuts it."""
+
+MANY_NUMBERS = 50
+"""A number column with more distinct values is a measurement."""
+
+CASES_PER_NUMBER = 15
+"""Above FEW_NUMBERS, a number column with fewer cases a value than this is a measurement too."""
+
+IDENTIFIER_ROWS, IDENTIFIER_SHARE = 20, 0.9
+"""From this many cases on, a column with more than this share of distinct values is an identifier."""
+
+DECIMAL_COMMA = re.compile(r"[+-]?[0-9]+,[0-9]+")
+DECIMAL_ADVICE = "If the comma is a decimal mark, read the file with decimal=','."
+
+Note = Callable[[str], None]
+
+
+class Missing:
+    """Cells that count as missing: an empty one, and texts and numbers that the user names.
+
+    A text that reads as a number stands for that number too, in columns of numbers as in files.
+
+    Examples
+    --------
+    >>> codes = Missing(["NA", "999"])
+    >>> "NA " in codes, 999.0 in codes, "" in codes, "x" in codes
+    (True, True, True, False)
+    """
+
+    def __init__(self, given: Iterable[Any] = ()) -> None:
+        texts = {str(t).strip() for t in given}
+        self.texts = frozenset({"", *texts})
+        self.numbers = frozenset(n for n in map(number_in, texts) if n is not None)
+
+    def __contains__(self, value: object) -> bool:
+        if isinstance(value, str):
+            return value.strip() in self.texts
+        number = isinstance(value, (int, float, np.number, Decimal)) and not isinstance(value, bool)
+        return bool(number and self.numbers and value in self.numbers)
+
+    def among(self, levels: Sequence[Any] | NDArray[Any], untyped: bool) -> NDArray[np.bool_]:
+        """Which levels of a column are missing; in a file, ``999.0`` is 999."""
+        if isinstance(levels, np.ndarray) and levels.dtype.kind in "iuf":
+            return np.isin(levels, list(self.numbers))
+        read = untyped and bool(self.numbers)
+        return np.array(
+            [v in self or (read and isinstance(v, str) and number_in(v.strip()) in self) for v in levels], dtype=bool
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Coding:
+    """A variable, and the code of each level of a column; one more entry, -1, serves empty cells."""
+
+    variable: Variable
+    recode: Recode
+
+
+@dataclass(frozen=True, eq=False)
+class _Values:
+    """Distinct states-to-be of a column: where each level went, and the weight of each."""
+
+    items: list[State] | NDArray[Any]
+    to: NDArray[np.int64]
+    counts: FloatArray
+
+    @property
+    def are_numbers(self) -> bool:
+        return isinstance(self.items, np.ndarray)
+
+
+def learn(
+    name: str,
+    column: Column,
+    weights: FloatArray | None,
+    *,
+    missing: Missing | Collection[str],
+    bins: int | None = None,
+    cut: int | Sequence[float] | None = None,
+    merge_rare: float | None = None,
+    note: Note | None = None,
+) -> Coding:
+    """Find the states of a column.
+
+    Parameters
+    ----------
+    name : str
+        The variable's name.
+    column : Column
+        The data.
+    weights : array, optional
+        Weight of each row; values of weight zero do not exist.
+    missing : collection of str
+        Cells that stand for a missing one; the empty one always does.
+    bins : int, optional
+        How many bins to cut the column into if it is continuous.
+    cut : int or sequence of float, optional
+        How many bins to cut this column into, or at which edges, whatever numbers it holds.
+    merge_rare : float, optional
+        Merge values that fewer cases have.
+    note : callable, optional
+        Is told in words what was merged.
+
+    Examples
+    --------
+    >>> from latentree.formats._columns import column_from
+    >>> learn("x", column_from([2.0, float("nan"), 1.0]), None, missing=()).variable.states
+    (1, 2)
+    """
+    gone = missing if isinstance(missing, Missing) else Missing(missing)
+    values = _values(name, column, column.counts(weights), gone)
+    if cut is not None and not values.are_numbers and not column.declared and not column.untyped:
+        # Who asks to cut text says that it holds numbers.
+        column = replace(column, levels=tuple(map(str, column.levels)), untyped=True)
+        values = _values(name, column, column.counts(weights), gone)
+    if not (values.counts > 0).any():
+        raise DataError(f"Column '{name}' has no values: every cell is missing. L{leave_out(name)[1:]}.")
+    where = _Where(name, column, weights, values, note)
+    if values.are_numbers and not column.declared:
+        return _learn_numbers(where, bins, cut, merge_rare)
+    if cut is not None:
+        raise _not_numbers(where)
+    return _learn_states(where, merge_rare)
+
+
+def _not_numbers(where: _Where) -> DataError:
+    """Name the first cell that is no number, and how many there are."""
+    if where.column.declared:
+        return DataError(
+            f"Column '{where.name}' cannot be cut by bins=: it has categories of its own. Turn it into numbers first."
+        )
+    bad = np.array([number_in(str(v)) is None for v in where.values.items], dtype=bool)
+    row, found = where.first(bad)
+    value = where.values.items[where.value_in(row)]
+    comma = f" {DECIMAL_ADVICE}" if isinstance(value, str) and DECIMAL_COMMA.fullmatch(value) else ""
+    return DataError(
+        f"Column '{where.name}' cannot be cut by bins=: it holds {value!r} in row {row}, which is no number"
+        f"{_of_many(found)}.{comma or ' Make it missing, or a number.'}"
+    )
+
+
+def _of_many(found: int) -> str:
+    return f" (the first of {found:,} such cells)" if found > 1 else ""
+
+
+def match(
+    variable: Variable,
+    column: Column,
+    weights: FloatArray | None,
+    *,
+    missing: Missing | Collection[str],
+    unseen: str,
+) -> Coding:
+    """Code a column by the states of a variable that is given.
+
+    Parameters
+    ----------
+    variable : Variable
+        The variable; if it has edges, numbers are cut at them.
+    column : Column
+        The data.
+    weights : array, optional
+        Weight of each row; rows of weight zero may hold anything.
+    missing : collection of str
+        Cells that stand for a missing one, unless the variable has a state of that name. A variable that was cut has
+        no such states: its missing cells are taken out before it is cut.
+    unseen : {"error", "missing"}
+        What to do with a value that is no state.
+    """
+    gone = (missing if isinstance(missing, Missing) else Missing(missing)).among(column.levels, column.untyped)
+    recode = np.full(len(column.levels) + 1, -1, dtype=np.int16)
+    if column.is_numeric and variable.edges is not None:
+        numbers = np.asarray(column.levels, dtype=np.float64)
+        _refuse_infinite(variable.name, column, weights, np.isinf(numbers))
+        recode[:-1] = np.where(gone, -1, np.searchsorted(variable.edges, numbers, side="left"))
+        return Coding(variable, recode)
+    known = KnownStates(variable)
+    unknown = np.zeros(len(column.levels), dtype=bool)
+    for i in np.flatnonzero(column.counts(weights) > 0).tolist():
+        if gone[i] and variable.edges is not None:
+            continue
+        code = known.code(_plain(variable.name, column.levels[i]), untyped=column.untyped)
+        if code is None and not gone[i]:
+            code = known.other
+            unknown[i] = code is None
+        recode[i] = -1 if code is None else code
+    if unknown.any() and unseen == "error":
+        raise _unknown_state(variable, column, weights, unknown)
+    return Coding(variable, recode)
+
+
+def _unknown_state(
+    variable: Variable, column: Column, weights: FloatArray | None, unknown: NDArray[np.bool_]
+) -> DataError:
+    row, found = first_cell(column, unknown, weights)
+    return DataError(
+        f"Column '{variable.name}', row {row}: the value {column.levels[column.codes[row]]!r} is no known state"
+        f"{_of_many(found)}. Known are {_some(variable.states)}. Use unseen='missing' to treat it as missing."
+    )
+
+
+def with_points(column: Column, missing: Missing, *, every: bool) -> Column:
+    """Put points for decimal commas, in a column of text that is one of numbers then.
+
+    Parameters
+    ----------
+    column : Column
+        The column.
+    missing : Missing
+        What is no number in any case.
+    every : bool
+        Whether all cells must be numbers for it. Otherwise every cell that looks like one is changed.
+    """
+    if len(column.levels) == 0 or not all(isinstance(v, str) for v in column.levels):
+        return column
+    bare = [v.strip() for v in column.levels]
+    pointed = tuple(v.replace(",", ".") if DECIMAL_COMMA.fullmatch(v) else v for v in bare)
+    numbers = [v for v in pointed if v not in missing]
+    if every and numbers_of(numbers) is None:
+        return column
+    return replace(column, levels=pointed)
+
+
+def numbers_of(texts: Sequence[str]) -> NDArray[Any] | None:
+    """Read texts as numbers if all are: whole ones as int64, else as floats; None if one is no number.
+
+    A leading zero as in ``007`` makes text: such codes are names, and 7 would be another.
+
+    Examples
+    --------
+    >>> numbers_of(["1", "-2"]).tolist(), numbers_of(["1", "2.5"]).tolist(), numbers_of(["1", "007"])
+    ([1, -2], [1.0, 2.5], None)
+    """
+    if all(WHOLE.fullmatch(t) for t in texts) and all(len(t) <= MOST_DIGITS for t in texts):
+        return np.array([int(t) for t in texts], dtype=np.int64)
+    if all(REAL.fullmatch(t) for t in texts):
+        return np.array([float(t) for t in texts])
+    return None
+
+
+def first_cell(column: Column, chosen: NDArray[np.bool_], weights: FloatArray | None) -> tuple[int, int]:
+    """First row of positive weight that holds one of the levels chosen, and how many rows do."""
+    held = np.r_[chosen, False][column.codes]
+    if weights is not None:
+        held &= weights > 0
+    return int(np.argmax(held)), int(held.sum())
+
+
+# ---- distinct values ---------------------------------------------------------------------------------------------
+
+
+def _values(name: str, column: Column, counts: FloatArray, missing: Missing) -> _Values:
+    kept = np.ones(len(counts), dtype=bool) if column.declared else counts > 0
+    kept = kept & ~missing.among(column.levels, column.untyped)
+    if column.is_numeric:
+        return _merged_numbers(np.asarray(column.levels)[kept], kept, counts)
+    levels = [str(v).strip() if isinstance(v, str) else v for v in column.levels]
+    if column.declared:
+        _refuse_twins(name, [levels[i] for i in np.flatnonzero(kept).tolist()])
+    chosen = [levels[i] for i in np.flatnonzero(kept).tolist()]
+    numbers = numbers_of(chosen) if column.untyped else _numbers(chosen)
+    if numbers is not None and not column.declared:
+        return _merged_numbers(numbers, kept, counts)
+    if numbers is not None:  # declared whole floats are whole numbers that met a missing cell
+        chosen = (numbers.astype(np.int64) if _are_whole(numbers) else numbers).tolist()
+    return _merged_states([_plain(name, v) for v in chosen], kept, counts)
+
+
+def _refuse_twins(name: str, levels: list[Any]) -> None:
+    """Refuse declared categories that differ by blanks only: they cannot both have their place in the order."""
+    texts = [v for v in levels if isinstance(v, str)]
+    if len(set(texts)) < len(texts):
+        twice = next(t for i, t in enumerate(texts) if t in texts[:i])
+        raise DataError(
+            f"Column '{name}' has several categories that are '{twice}' but for blanks around it. Make them one, for "
+            "example by stripping the text before it becomes a category."
+        )
+
+
+def _numbers(levels: list[Any]) -> NDArray[Any] | None:
+    """Numbers of an object column, if it holds nothing else. Whole 1 and 1.0 side by side stay two states."""
+    kinds = {type(v) for v in levels}
+    real = {k for k in kinds if issubclass(k, (float, np.floating, Decimal))}
+    if not kinds or bool in kinds or not all(issubclass(k, (int, np.integer)) for k in kinds - real):
+        return None
+    try:
+        numbers = np.array(levels, dtype=np.float64 if real else np.int64)
+    except OverflowError:
+        return None
+    return numbers if real in (kinds, set()) or not _are_whole(numbers) else None
+
+
+def _are_whole(numbers: NDArray[Any]) -> bool:
+    """Whether all are whole and small enough for a float to tell them from their neighbours."""
+    if numbers.dtype.kind in "iu":
+        return True
+    return bool((numbers == np.floor(numbers)).all() and np.abs(numbers).max(initial=0.0) < 2**53)
+
+
+def _merged_numbers(numbers: NDArray[Any], kept: NDArray[np.bool_], counts: FloatArray) -> _Values:
+    items, inverse = np.unique(numbers, return_inverse=True)
+    to = np.full(len(kept), -1, dtype=np.int64)
+    to[kept] = inverse
+    merged = np.bincount(inverse, weights=counts[kept], minlength=len(items)).astype(np.float64)
+    return _Values(items, to, merged)
+
+
+def _merged_states(items: list[State], kept: NDArray[np.bool_], counts: FloatArray) -> _Values:
+    position: dict[tuple[str, State], int] = {}
+    inverse = np.array([position.setdefault(typed(v), len(position)) for v in items], dtype=np.int64)
+    to = np.full(len(kept), -1, dtype=np.int64)
+    to[kept] = inverse
+    merged = np.bincount(inverse, weights=counts[kept], minlength=len(position)).astype(np.float64)
+    return _Values([state for _, state in position], to, merged)
+
+
+def _plain(name: str, value: Any) -> State:
+    if isinstance(value, Decimal):
+        value = int(value) if value == int(value) else float(value)
+    if type(value).__module__ == "datetime":
+        raise unreadable(name, "dates or times")
+    try:
+        return plain(value)
+    except (DataError, ValueError):
+        raise unreadable(name, f"a value of type {type(value).__name__}") from None
+
+
+# ---- states of numbers -------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class _Where:
+    """What an error needs to name column, row and value."""
+
+    name: str
+    column: Column
+    weights: FloatArray | None
+    values: _Values
+    note: Note | None = None
+
+    def first(self, chosen: NDArray[np.bool_]) -> tuple[int, int]:
+        """First row that holds one of the values chosen, and how many rows do."""
+        return first_cell(self.column, np.r_[chosen, False][self.values.to], self.weights)
+
+    def value_in(self, row: int) -> int:
+        """Position of the value that a row holds."""
+        return int(self.values.to[self.column.codes[row]])
+
+    def tell(self, text: str) -> None:
+        if self.note is not None:
+            self.note(f"Column '{self.name}': {text}")
+
+    @property
+    def total(self) -> float:
+        return float(self.values.counts.sum())
+
+    def coding(self, variable: Variable, code_of: NDArray[Any]) -> Coding:
+        """Follow levels to values, and values to codes."""
+        return Coding(variable, np.r_[np.r_[code_of, -1][self.values.to], -1].astype(np.int16))
+
+
+def _learn_numbers(
+    where: _Where, bins: int | None, cut: int | Sequence[float] | None, merge_rare: float | None
+) -> Coding:
+    values, name = where.values, where.name
+    numbers = np.asarray(values.items)
+    _refuse_infinite(name, where.column, where.weights, np.r_[np.isinf(numbers), False][values.to])
+    whole = _are_whole(numbers)
+    if cut is None and bins is not None and (not whole or len(numbers) > FEW_NUMBERS or where.column.measured):
+        cut = bins
+    if cut is not None:
+        edges = equal_frequency(numbers, values.counts, cut) if isinstance(cut, int) else explicit_edges(name, cut)
+        return _cut(where, edges, whole)
+    if not whole:
+        raise _continuous(where, numbers)
+    _refuse_identifier(where)
+    if merge_rare is not None and (values.counts < merge_rare).any():
+        groups = merge_neighbours(values.counts, merge_rare)
+        merged = _cut(where, np.array([float(numbers[g[-1]]) for g in groups[:-1]]), whole)
+        where.tell(f"{len(numbers):,} numbers became {len(groups):,} bins, fewer than {merge_rare:g} rows having some.")
+        return merged
+    _refuse_many(where)
+    return where.coding(Variable(name, tuple(int(x) for x in numbers)), np.arange(len(numbers)))
+
+
+def _continuous(where: _Where, numbers: NDArray[Any]) -> DataError:
+    row, _ = where.first(numbers != np.floor(numbers))
+    value, name = float(numbers[where.value_in(row)]), where.name
+    weights = (
+        f" If it says how much each row counts, use it as weights: weights='{name}', or sample_weight= of fit."
+        if numbers.min() >= 0
+        else ""
+    )
+    return DataError(f"Column '{name}' is continuous (row {row}: {value!r}). {_cut_or_drop(name)}{weights}")
+
+
+def _cut(where: _Where, edges: FloatArray, whole: bool) -> Coding:
+    variable = Variable(where.name, bin_labels(edges, whole=whole), tuple(edges.tolist()))
+    return where.coding(variable, np.searchsorted(edges, np.asarray(where.values.items), side="left"))
+
+
+def _cut_or_drop(name: str) -> str:
+    return f"Cut it with bins=, for example bins={{'{name}': 3}}, or {leave_out(name)}."
+
+
+def _refuse_many(where: _Where) -> None:
+    found = len(where.values.items)
+    if found > MANY_NUMBERS or (found > FEW_NUMBERS and where.total < CASES_PER_NUMBER * found):
+        raise DataError(
+            f"Column '{where.name}' has {found:,} different numbers in {where.total:,.6g} cases, like a measurement. "
+            f"{_cut_or_drop(where.name)} If they are names of categories, make them text."
+        )
+
+
+def _refuse_identifier(where: _Where) -> None:
+    found = int((where.values.counts > 0).sum())
+    if where.total >= IDENTIFIER_ROWS and found > IDENTIFIER_SHARE * where.total:
+        cut = f", or cut it with bins={{'{where.name}': 3}} if it is a measurement" if where.values.are_numbers else ""
+        raise DataError(
+            f"Column '{where.name}' has {found:,} different values in {where.total:,.6g} cases, like an identifier. "
+            f"L{leave_out(where.name)[1:]}{cut}."
+        )
+
+
+def _refuse_infinite(name: str, column: Column, weights: FloatArray | None, endless: NDArray[np.bool_]) -> None:
+    """Refuse levels that are infinite, in rows that count."""
+    row, found = first_cell(column, endless, weights)
+    if found:
+        raise DataError(
+            f"Column '{name}', row {row}: the value is infinite{_of_many(found)}. Make it missing or a finite number."
+        )
+
+
+# ---- states of text and the like ---------------------------------------------------------------------------------
+
+
+def _learn_states(where: _Where, merge_rare: float | None) -> Coding:
+    values, column = where.values, where.column
+    states = list(values.items)
+    _refuse_decimal_commas(where)
+    _refuse_identifier(where)
+    scale = None if column.declared else scale_order(states)
+    order = scale or _usual_order(states, column.declared)
+    groups = [[i] for i in order]
+    names: list[State] = [states[i] for i in order]
+    if merge_rare is not None and (values.counts < merge_rare).any():
+        # A scale of two has no neighbours to choose from: merging them would leave nothing.
+        ordered = column.ordered or (scale is not None and len(states) > 2)
+        groups, names = _merged(states, values.counts, order, merge_rare, ordered)
+        _tell_merged(where, states, groups, names, merge_rare)
+    if len(groups) > MAX_STATES:
+        raise DataError(
+            f"Column '{where.name}' has {len(groups):,} different values; at most {MAX_STATES:,} are possible. "
+            f"Merge the rare ones with merge_rare=30, or {leave_out(where.name)}."
+        )
+    code_of = np.empty(len(states), dtype=np.int64)
+    for code, group in enumerate(groups):
+        code_of[group] = code
+    return where.coding(Variable(where.name, tuple(names)), code_of)
+
+
+def _usual_order(states: list[State], declared: bool) -> list[int]:
+    return list(range(len(states))) if declared else sorted(range(len(states)), key=lambda i: _rank(states[i]))
+
+
+def _refuse_decimal_commas(where: _Where) -> None:
+    """Refuse numbers with decimal commas that were read as text, if they are too many for answers."""
+    texts = [v for v in where.values.items if isinstance(v, str)]
+    if where.column.declared or len(texts) <= FEW_NUMBERS or len(texts) < len(where.values.items):
+        return
+    commas = [DECIMAL_COMMA.fullmatch(t) is not None for t in texts]
+    if any(commas) and all(c or number_in(t) is not None for c, t in zip(commas, texts, strict=True)):
+        row, _ = where.first(np.array(commas, dtype=bool))
+        raise DataError(
+            f"Column '{where.name}' has {len(texts):,} different values that look like numbers with decimal commas "
+            f"(row {row}: {texts[where.value_in(row)]!r}). Read the file with decimal=',', or {leave_out(where.name)}."
+        )
+
+
+def _tell_merged(where: _Where, states: list[State], groups: list[list[int]], names: list[State], least: float) -> None:
+    for group, name in zip(groups, names, strict=True):
+        if len(group) > 1 or states[group[0]] != name:
+            counts = ", ".join(f"'{states[i]}' ({where.values.counts[i]:,.6g})" for i in group[:8])
+            more = f" and {len(group) - 8:,} more" if len(group) > 8 else ""
+            why = "have it" if len(group) == 1 else "have some of them"
+            where.tell(f"{counts}{more} became '{name}', because fewer than {least:g} rows {why}.")
+
+
+def _rank(state: State) -> tuple[int, Any]:
+    """Truth values before whole numbers before numbers before text; by value within a type."""
+    return ((bool, int, float, str).index(type(state)), state)
+
+
+def _merged(
+    states: list[State], counts: FloatArray, order: list[int], least: float, ordered: bool
+) -> tuple[list[list[int]], list[State]]:
+    if ordered:
+        groups = [[order[i] for i in group] for group in merge_neighbours(counts[order], least)]
+        return groups, [states[g[0]] if len(g) == 1 else JOIN.join(str(states[i]) for i in g) for g in groups]
+    pool = merge_rest(counts, least, [i for i in order if states[i] == OTHER])
+    stay = [i for i in order if i not in set(pool)]
+    rest: list[State] = [OTHER] if pool else []
+    return [*([i] for i in stay), *([pool] if pool else [])], [*(states[i] for i in stay), *rest]
+
+
+def _some(states: Sequence[State], most: int = 8) -> str:
+    return ", ".join(repr(s) for s in states[:most]) + (", ..." if len(states) > most else "")

@@ -1,0 +1,285 @@
+"""Comma, semicolon or tab separated files."""
+
+from __future__ import annotations
+
+import csv
+import io
+import os
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import chain, islice
+from typing import Any
+
+import numpy as np
+
+from .._table import Table
+from ..errors import DataError, FileFormatError, bad_parameter
+from ._columns import Column, Frame
+from ._text import PathLike, open_text_file, read_text_file, write_text_file
+
+__all__ = ["csv_pieces", "read_csv", "write_csv"]
+
+DELIMITERS = (",", ";", "\t")
+CHUNK = 20_000
+"""Rows turned into columns at a time: few enough to stay in the cache."""
+
+MAX_COLUMNS = 100_000
+"""Files with more are not read: each column costs a kilobyte or two, however little it holds."""
+
+SAMPLE_LENGTH = 1 << 14
+"""Characters looked at to find the delimiter."""
+
+
+def read_csv(
+    path: PathLike, *, encoding: str | None = None, delimiter: str | None = None, header: bool = True
+) -> Frame:
+    """Read a CSV or TSV file, gzipped or not, as columns of text.
+
+    What is a number is found out later from a column's distinct values, by
+    :func:`~latentree.formats._frame.table_from`: columns of whole numbers have whole numbers as states, ``007`` stays
+    text. Blanks around a cell do not count, but are kept to be written back, unless some stand before a quote. Blank
+    lines are passed over.
+
+    Parameters
+    ----------
+    path : str or path
+        The file.
+    encoding : str, optional
+        Its encoding. Default: as its byte order mark says, else UTF-8.
+    delimiter : str, optional
+        What stands between cells. Default: comma, semicolon or tab, whichever gives rows of one length.
+    header : bool, default True
+        Whether the first row names the columns. Otherwise, and where a name is empty, they are ``x1``, ``x2``, ...
+
+    Raises
+    ------
+    FileFormatError
+        When the rows are not all of one length, or quotes do not match; the message names the line.
+    """
+    _check_delimiter(delimiter)
+    text = read_text_file(path, encoding)
+    name = os.fspath(path)
+    if not text.strip():
+        raise DataError(f"'{name}' is empty.")
+    between = delimiter or _sniffed(text)
+    try:
+        lines = io.StringIO(text, newline="")
+        names, rows = _headed(_rows(lines, between, _has_blank_quotes(text, between)), name, header)
+        return Frame(_columns(rows, names))
+    except (csv.Error, _RaggedError):
+        raise _located(text, between, name) from None
+
+
+def csv_pieces(
+    path: PathLike, n_rows: int, *, encoding: str | None = None, delimiter: str | None = None, header: bool = True
+) -> Iterator[Frame]:
+    """Read a CSV or TSV file, gzipped or not, some rows at a time; see :func:`read_csv`.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     write_csv({"a": ["x", "y", "z"]}, folder + "/some.csv")
+    ...     [piece.n_rows for piece in csv_pieces(folder + "/some.csv", 2)]
+    [2, 1]
+    """
+    _check_delimiter(delimiter)
+    name = os.fspath(path)
+    with open_text_file(path, encoding) as file:
+        sample = file.read(SAMPLE_LENGTH + 1)  # one more, so that the last line is known to be cut off
+        if not sample.strip():
+            raise DataError(f"'{name}' is empty.")
+        between = delimiter or _sniffed(sample)
+    with open_text_file(path, encoding) as file:
+        half = False
+        for number, line in enumerate(file, 1):
+            half = half or _has_blank_quotes(line, between)
+            if "\0" in line:
+                raise FileFormatError(f"'{name}', line {number}: a zero character. This is no text file.")
+    with open_text_file(path, encoding) as file:
+        try:
+            names, rows = _headed(_rows(file, between, half), name, header)
+            while piece := _columns(islice(rows, n_rows), names):
+                if len(next(iter(piece.values()))) == 0:
+                    return
+                yield Frame(piece)
+        except (csv.Error, _RaggedError):
+            raise FileFormatError(
+                f"'{name}': the rows are not all of one length, or a quote is not closed. Repair the file, or give "
+                f"delimiter= if {between!r} is not what separates cells."
+            ) from None
+
+
+def _check_delimiter(delimiter: str | None) -> None:
+    if delimiter is not None and (not isinstance(delimiter, str) or len(delimiter) != 1):
+        raise bad_parameter("delimiter", "read_table", "one character", delimiter)
+
+
+def _headed(rows: Iterator[list[str]], name: str, header: bool) -> tuple[list[str], Iterator[list[str]]]:
+    """Names of the columns, and the rows that hold data."""
+    first = next(rows, None)
+    if first is None:  # nothing but quoted blanks
+        raise DataError(f"'{name}' is empty.")
+    if len(first) > MAX_COLUMNS:
+        raise FileFormatError(f"'{name}' has {len(first):,} columns; at most {MAX_COLUMNS:,} are possible.")
+    names = _names(first, name) if header else [f"x{i + 1}" for i in range(len(first))]
+    return names, rows if header else chain([first], rows)
+
+
+def write_csv(
+    data: Table | Frame | Mapping[str, Sequence[Any]], path: PathLike, *, delimiter: str = ",", weights: str = "weight"
+) -> None:
+    """Write columns, or the distinct rows of a table and their weights, to a CSV file.
+
+    Parameters
+    ----------
+    data : Table, Frame or dict
+        What to write. ``None`` is written as an empty cell.
+    path : str or path
+        The file; gzipped if the name ends in ``.gz``. It is replaced in one step.
+    delimiter : str
+        What to put between cells.
+    weights : str
+        With a table: what to call the column of weights.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from latentree.formats import read_table
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     write_csv({"a": ["x", "y", None]}, folder + "/some.csv")
+    ...     read_table(folder + "/some.csv")
+    <Table: 3 rows, 3 distinct, 1 variables>
+    """
+    columns = _cells(data, weights)
+    lengths = {len(cells) for cells in columns.values()}
+    if len(lengths) > 1:
+        raise DataError(f"Columns of one length are needed. Got lengths {sorted(lengths)}.")
+    out = io.StringIO(newline="")
+    writer = csv.writer(out, delimiter=delimiter, lineterminator="\n")
+    writer.writerow(columns)
+    writer.writerows(zip(*columns.values(), strict=True))
+    write_text_file(path, out.getvalue())
+
+
+# ---- reading -----------------------------------------------------------------------------------------------------
+
+
+class _RaggedError(Exception):
+    """A row has another length than the first."""
+
+
+def _reader(lines: Iterable[str], delimiter: str, half: bool) -> Any:
+    return csv.reader(lines, delimiter=delimiter, skipinitialspace=half, strict=True)
+
+
+def _has_blank_quotes(text: str, delimiter: str) -> bool:
+    """Whether a quote follows a delimiter and blanks. Only then must the reader skip blanks, which it forgets."""
+    return delimiter != " " and re.search(rf"(^|{re.escape(delimiter)}) +\"", text, re.MULTILINE) is not None
+
+
+def _rows(lines: Iterable[str], delimiter: str, half: bool) -> Iterator[list[str]]:
+    """Pass over blank lines. In a file of one column, a quoted empty cell ("") is a row of its own.
+
+    ``half`` says that some blanks stand before a quote.
+    """
+    width = 0
+    for row in _reader(lines, delimiter, half):
+        if not _is_blank(row) or (row and width == 1):
+            width = width or len(row)
+            # Blanks on one side are gone already: none at all is better than some.
+            yield [cell.strip() for cell in row] if half else row
+
+
+def _is_blank(row: list[str]) -> bool:
+    return len(row) == 0 or (len(row) == 1 and not row[0].strip())
+
+
+def _sniffed(text: str) -> str:
+    """Choose the delimiter that gives most cells a row, among those that give all rows the same number if there are."""
+    start = text[:SAMPLE_LENGTH]
+    lines = [line for line in start.splitlines(keepends=True) if line.strip()]
+    if len(text) > SAMPLE_LENGTH and len(lines) > 1:
+        del lines[-1]  # cut off somewhere
+    best, most = ",", (False, 1)
+    for delimiter in DELIMITERS:
+        rows = csv.reader(lines, delimiter=delimiter, skipinitialspace=True)
+        lengths = {len(row) for row in rows if not _is_blank(row)}
+        if min(lengths, default=0) > 1 and (found := (len(lengths) == 1, min(lengths))) > most:
+            best, most = delimiter, found
+    return best
+
+
+def _names(first: list[str], path: str) -> list[str]:
+    names = [cell.strip() or f"x{i + 1}" for i, cell in enumerate(first)]
+    seen: set[str] = set()
+    for name in names:
+        if name in seen:
+            raise DataError(
+                f"'{path}': two columns are called '{name}'. Rename one of them, "
+                "or use header=False if the first line is not a header."
+            )
+        seen.add(name)
+    return names
+
+
+def _columns(rows: Iterator[list[str]], names: list[str]) -> dict[str, Column]:
+    known: list[dict[str, int]] = [{} for _ in names]
+    codes: list[list[Any]] = [[] for _ in names]
+    while chunk := list(islice(rows, CHUNK)):
+        if set(map(len, chunk)) != {len(names)}:
+            raise _RaggedError
+        for seen, found, cells in zip(known, codes, zip(*chunk, strict=True), strict=True):
+            for cell in dict.fromkeys(cells):  # in the order of the rows, which a set would not keep
+                if cell not in seen:
+                    seen[cell] = len(seen)
+            found.append(np.fromiter(map(seen.__getitem__, cells), dtype=np.int32, count=len(cells)))
+    return {
+        name: Column(np.concatenate(found) if found else np.zeros(0, np.int32), tuple(seen), untyped=True)
+        for name, seen, found in zip(names, known, codes, strict=True)
+    }
+
+
+def _located(text: str, delimiter: str, path: str) -> FileFormatError:
+    """Read again row by row, for the line at which it goes wrong."""
+    reader = _reader(io.StringIO(text, newline=""), delimiter, _has_blank_quotes(text, delimiter))
+    expected, start = 0, 1
+    while True:
+        try:
+            row = next(reader)
+        except csv.Error as error:
+            if "field limit" in str(error):
+                return FileFormatError(
+                    f"'{path}', line {start}: a cell has more than {csv.field_size_limit():,} characters. Perhaps a "
+                    "quote that opens it is not closed."
+                )
+            return FileFormatError(
+                f"'{path}', line {start}: the quotes do not match ({error}). "
+                'A quoted cell must end with a quote, and a quote inside it must be doubled ("").'
+            )
+        if not _is_blank(row):  # a file of one column has no rows of other lengths but longer ones
+            expected = expected or len(row)
+            if len(row) != expected:
+                return FileFormatError(
+                    f"'{path}', line {start}: {len(row)} cells where the first row has {expected}. "
+                    f"Repair the line, or give delimiter= if {delimiter!r} is not what separates cells."
+                )
+        start = reader.line_num + 1
+
+
+# ---- writing -----------------------------------------------------------------------------------------------------
+
+
+def _cells(data: Table | Frame | Mapping[str, Sequence[Any]], weights: str) -> Mapping[str, Sequence[Any]]:
+    if isinstance(data, Frame):
+        return data.values()
+    if not isinstance(data, Table):
+        return data
+    if weights in data.names:
+        raise bad_parameter("weights", "write_csv", "a name that no column has", weights)
+    columns: dict[str, Sequence[Any]] = {}
+    for i, variable in enumerate(data.variables):
+        states = (*variable.states, None)
+        columns[variable.name] = [states[c] for c in data.codes[:, i].tolist()]
+    columns[weights] = [int(w) if w.is_integer() else w for w in data.weights.tolist()]
+    return columns

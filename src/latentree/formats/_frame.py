@@ -1,0 +1,469 @@
+"""Tables from data frames, arrays, dicts of columns and lists of rows."""
+
+from __future__ import annotations
+
+import difflib
+import warnings
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .._table import Table, checked_weights
+from .._types import FloatArray
+from .._variables import State, Variable, number_in
+from ..errors import DataError, LatentreeWarning, bad_parameter
+from ._coding import DECIMAL_ADVICE, DECIMAL_COMMA, Coding, Missing, first_cell, learn, match, with_points
+from ._columns import Column, Frame, check_cells, column_from, leave_out
+
+__all__ = ["MISSING_TEXTS", "table_from", "values_of"]
+
+
+MISSING_TEXTS = ("", "?", ".", "NA", "N/A", "n/a", "#N/A", "<NA>", "NaN", "nan", "NULL", "null")
+"""Text cells that count as missing, blanks around them aside.
+
+``None`` and ``-`` are not among them: people answer "None", and a test can be "-".
+"""
+
+
+MANY_STATES = 20
+"""A column of more states is worth a warning."""
+
+FEW_STATES, CASES = 8, 10
+"""So is one of more states than the first, if there are fewer cases a state than the second."""
+
+
+def table_from(
+    data: Any,
+    *,
+    variables: Sequence[Variable] | None = None,
+    columns: str | Sequence[Any] | None = None,
+    drop: str | Sequence[Any] | None = None,
+    weights: Any = None,
+    bins: int | Mapping[str, int | Sequence[float]] | None = None,
+    unseen: str = "error",
+    missing: str | Collection[str] | None = MISSING_TEXTS,
+    decimal: str = ".",
+    merge_rare: float | None = None,
+    n: float | None = None,
+    note: Callable[[str], None] | None = None,
+) -> Table:
+    """Build a table from a data frame, an array, a dict of columns or a list of rows.
+
+    Parameters
+    ----------
+    data : data frame, array, mapping or sequence of rows
+        A pandas, Polars or PyArrow table, or any other that narwhals knows; a NumPy array or a sparse matrix, whose
+        columns are called ``x1``, ``x2``, ... unless it has names of its own; a dict of columns; a list of rows or of
+        dicts. Names that are not text become text.
+    variables : sequence of Variable, optional
+        States of earlier data, such as a model's. Columns are found by name, others are passed over, and continuous
+        ones are cut where they were cut then.
+    columns, drop : str or sequence of str, optional
+        Columns to use, in this order, and columns to leave out.
+    weights : str or array, optional
+        What each row counts for, or the name of the column that says it, which then is no variable. A weight means
+        what repeating the row means. Rows of weight zero are dropped; values seen only there do not exist.
+    bins : int or dict, optional
+        An int cuts every continuous column into that many bins of equal frequency, two bins being ``x > median``
+        (K 6.3.3). A dict says for each column by name how many bins it gets or at which edges it is cut. Continuous
+        are numbers with fractions, whole numbers with more than 20 values, and every column of an array of floats.
+    unseen : {"error", "missing"}
+        With ``variables``: what to do with a value that is no state.
+    missing : collection of str
+        Cells that count as missing, *in place of* the usual ones, :data:`MISSING_TEXTS` (``?``, ``NA`` and some more);
+        ``missing=[*MISSING_TEXTS, "999"]`` adds one to them. A text that reads as a number stands for the number too.
+        Empty text, None, NaN, NaT and pandas' NA are missing whatever is given here.
+    decimal : {".", ","}
+        With ``","``, text columns whose cells all read as numbers with decimal commas hold numbers.
+    merge_rare : float, optional
+        Merge values that fewer cases have (Z 5.2 uses 30). Numbers merge with the smaller neighbour into bins, ordered
+        categories and answers of a well-known scale with the smaller neighbour into ``a | b``, until each has as many.
+        Other rare values become ``(other)``, which may be rare itself: no frequent value joins it.
+    n : float, optional
+        Sample size, if it is not the sum of the weights.
+    note : callable, optional
+        Is told in words what ``merge_rare`` did.
+
+    Returns
+    -------
+    Table
+        Its ``inverse`` has one entry for each row of the data, in order.
+
+    Raises
+    ------
+    DataError
+        When the data cannot be used; the message names column and row (counted from 0) and says what to do.
+
+    Notes
+    -----
+    Blanks around text do not count. States keep their type: ``1``, ``"1"`` and ``True`` differ. Floats that are all
+    whole are whole numbers, so that missing cells, which make floats of a pandas column, change nothing. -1 is a number
+    like others here; where it stands for missing cells, name it in ``missing``, or use :meth:`Table.from_codes`.
+
+    States are in the order of the categories, of which the unobserved ones are kept. Text that is not declared so but
+    all of one well-known scale (strongly disagree to strongly agree, never to always, poor to excellent, low to high
+    and some more; capitals do not count) is in the order of the scale. Otherwise states are sorted, by type (truth
+    values, whole numbers, numbers, text) and then by value.
+
+    Without ``bins`` a continuous column is an error, and so is a number column with more than 50 values, or more than
+    20 and fewer than 15 cases a value, and text with more than 20 values that are all numbers with decimal commas. A
+    column of at least 20 cases of which more than 90 % differ is taken for an identifier, which is an error too. So is
+    a column without any value; a row without any value is not, it just says nothing.
+
+    A column with one value only is a variable of one state, with a warning. There is a warning too of columns, not cut
+    into bins, with more than 20 states, or more than 8 and fewer than 10 cases a state.
+
+    Examples
+    --------
+    >>> table = table_from({"smokes": ["no", "yes", None, "no"], "age": [23.5, 41.0, 67.2, 30.1]}, bins=2)
+    >>> [v.states for v in table.variables]
+    [('no', 'yes'), ('<= 35.55', '> 35.55')]
+    >>> table_from({"smokes": ["yes"], "age": [80.0]}, variables=table.variables).codes.tolist()
+    [[1, 1]]
+    """
+    check_options(variables, bins, unseen, merge_rare)
+    if decimal not in (".", ","):
+        raise bad_parameter("decimal", "table_from", "'.' or ','", decimal)
+    raw = raw_columns(data)
+    weights = data.weights if weights is None and isinstance(data, Frame) else weights
+    by_name = weights if isinstance(weights, str) else None
+    chosen = chosen_columns(raw, columns, drop, by_name, variables)
+    n_rows = _same_length(raw, chosen)
+    gone = Missing([missing] if isinstance(missing, str) else missing or ())
+    w = read_weights(raw, weights, n_rows, decimal=decimal)
+    if w is not None and not w.any():
+        raise DataError("All rows have weight zero.")
+    if variables is not None:
+        given = {v.name: v for v in variables}
+
+        def find(name: str, column: Column) -> Coding:
+            holds_numbers = given[name].edges is not None or not all(isinstance(s, str) for s in given[name].states)
+            if decimal == "," and holds_numbers:
+                column = read_commas(column, gone, every=False)
+            return match(given[name], column, w, missing=gone, unseen=unseen)
+
+        return code_columns(raw, chosen, w, find, n=n)
+    general, cuts = cuts_of(bins, chosen)
+    measured = isinstance(data, np.ndarray) and data.dtype.kind == "f"
+
+    declared: set[str] = set()
+
+    def code(name: str, column: Column) -> Coding:
+        column = replace(column, measured=measured)
+        declared.update([name] if column.declared else [])
+        if decimal == ",":
+            column = read_commas(column, gone, every=True)
+        cut = cuts.get(name)
+        return learn(name, column, w, missing=gone, bins=general, cut=cut, merge_rare=merge_rare, note=note)
+
+    table = code_columns(raw, chosen, w, code, n=n)
+    warn_of_constants(table.variables)
+    _warn_of_many_states(table, declared)
+    return table
+
+
+def read_commas(column: Column, missing: Missing, *, every: bool) -> Column:
+    """Read a column of text with decimal commas as numbers, if it is one; see :func:`with_points`."""
+    pointed = with_points(column, missing, every=every)
+    return column if pointed is column else replace(pointed, untyped=True)
+
+
+def code_columns(
+    raw: Mapping[str, Any],
+    names: Sequence[str],
+    weights: FloatArray | None,
+    code: Callable[[str, Column], Coding],
+    *,
+    n: float | None = None,
+) -> Table:
+    """Code some columns, each by the function given, and merge equal rows."""
+    variables: list[Variable] = []
+    codes = np.empty((len(raw[names[0]]), len(names)), dtype=np.int16, order="F")
+    for i, name in enumerate(names):
+        column = column_from(raw[name], name)
+        coding = code(name, column)
+        codes[:, i] = coding.recode[column.codes]
+        variables.append(coding.variable)
+    return Table.from_codes(codes, variables, weights, n)
+
+
+def values_of(table: Table) -> dict[str, list[State | None]]:
+    """Return the states of every input row, column by column; None where missing and in rows that were dropped.
+
+    Examples
+    --------
+    >>> values_of(table_from({"a": ["x", None, "y", "x"]}))
+    {'a': ['x', None, 'y', 'x']}
+    """
+    out: dict[str, list[State | None]] = {}
+    for i, variable in enumerate(table.variables):
+        codes = np.where(table.inverse >= 0, table.codes[table.inverse, i], -1)
+        states = (*variable.states, None)
+        out[variable.name] = [states[c] for c in codes.tolist()]
+    return out
+
+
+# ---- options -----------------------------------------------------------------------------------------------------
+
+
+def check_options(variables: Any, bins: Any, unseen: str, merge_rare: float | None) -> None:
+    """Refuse options that mean nothing, or that do not go together."""
+    owner = "table_from"
+    if unseen not in ("error", "missing"):
+        raise bad_parameter("unseen", owner, "'error' or 'missing'", unseen)
+    if isinstance(bins, Mapping):
+        for name, cut in bins.items():
+            if not (_is_count(cut) or (isinstance(cut, Iterable) and not isinstance(cut, (str, bytes)))):
+                raise bad_parameter("bins", owner, f"for '{name}' a whole number of at least 2 or rising edges", cut)
+    elif bins is not None and not _is_count(bins):
+        raise bad_parameter("bins", owner, "a whole number of at least 2 or a dict of columns", bins)
+    if merge_rare is not None and not (isinstance(merge_rare, (int, float)) and merge_rare > 0):
+        raise bad_parameter("merge_rare", owner, "a number above 0", merge_rare)
+    if variables is not None and (bins is not None or merge_rare is not None):
+        name, got = ("bins", bins) if bins is not None else ("merge_rare", merge_rare)
+        raise bad_parameter(name, owner, "None when variables= is given, which has the states already", got)
+
+
+def _is_count(bins: Any) -> bool:
+    return isinstance(bins, (int, np.integer)) and not isinstance(bins, bool) and bool(bins >= 2)
+
+
+def cuts_of(bins: Any, chosen: Sequence[str]) -> tuple[int | None, dict[str, int | Sequence[float]]]:
+    """Tell the number of bins that goes for all columns from what goes for some by name."""
+    if not isinstance(bins, Mapping):
+        return (None if bins is None else int(bins)), {}
+    cuts = {str(name): int(cut) if _is_count(cut) else cut for name, cut in bins.items()}
+    for name in cuts:
+        if name not in chosen:
+            raise no_column(name, chosen, "bins=")
+    return None, cuts
+
+
+# ---- columns of whatever data ------------------------------------------------------------------------------------
+
+
+def raw_columns(data: Any) -> dict[str, Any]:
+    """Columns of whatever data, by name."""
+    if isinstance(data, Frame):
+        return dict(data.columns)
+    if hasattr(data, "toarray") and not isinstance(data, np.ndarray):  # a sparse matrix
+        data = data.toarray()
+    if isinstance(data, np.ndarray):
+        return _array_columns(data)
+    if isinstance(data, Mapping):
+        return named(list(data), list(data.values()))
+    import narwhals as nw
+
+    try:
+        frame = nw.from_native(data, pass_through=True, allow_series=True)
+    except nw.exceptions.DuplicateError:
+        names = [str(name) for name in data.columns]
+        raise _twice(next(name for name in names if names.count(name) > 1)) from None
+    if isinstance(frame, nw.LazyFrame):
+        frame = frame.collect()
+    if isinstance(frame, nw.Series):
+        return {str(frame.name or "x1"): frame}
+    if isinstance(frame, nw.DataFrame):
+        return named(frame.columns, list(frame.iter_columns()))
+    if isinstance(data, Sequence) and not isinstance(data, (str, bytes)):
+        return _row_columns(data)
+    kind = type(data).__name__
+    raise DataError(f"Data must be a data frame, an array, a dict of columns or a list of rows. Got {kind}.")
+
+
+def _array_columns(array: NDArray[Any]) -> dict[str, Any]:
+    if array.dtype.names:
+        return {name: array[name] for name in array.dtype.names}
+    if array.ndim != 2:
+        raise DataError(f"An array of data must have rows and columns. Got {array.ndim} dimension(s).")
+    names = [f"x{i + 1}" for i in range(array.shape[1])]
+    return dict(zip(names, array.T, strict=True))
+
+
+def _row_columns(rows: Sequence[Any]) -> dict[str, Any]:
+    if not rows:
+        raise DataError("The data have no rows.")
+    if all(isinstance(row, Mapping) for row in rows):
+        keys = list(dict.fromkeys(key for row in rows for key in row))
+        return named(keys, [[row.get(key) for row in rows] for key in keys])
+    for i, row in enumerate(rows):
+        if isinstance(row, (str, bytes)) or not isinstance(row, (Sequence, np.ndarray)):
+            raise DataError(f"A list of data must hold rows, each a list of values. Row {i} is {row!r}.")
+        if len(row) != len(rows[0]):
+            raise DataError(f"Row {i} has {len(row)} values but row 0 has {len(rows[0])}. All rows need as many.")
+    return {f"x{i + 1}": list(cells) for i, cells in enumerate(zip(*rows, strict=True))}
+
+
+def named(names: Sequence[Any], columns: Sequence[Any]) -> dict[str, Any]:
+    """Columns by name, names being text and all different."""
+    found: dict[str, Any] = {}
+    for name, column in zip(names, columns, strict=True):
+        if str(name) in found:
+            raise _twice(str(name))
+        found[str(name)] = column
+    return found
+
+
+def _twice(name: str) -> DataError:
+    return DataError(f"Two columns are called '{name}'. Rename one of them.")
+
+
+def chosen_columns(
+    raw: Mapping[str, Any], columns: Any, drop: Any, weights: str | None, variables: Sequence[Variable] | None
+) -> list[str]:
+    """Names of the columns that are variables, in the order wanted."""
+    wanted, out = names_of(columns), names_of(drop)
+    for names, option in ((wanted, "columns="), (out, "drop="), ([weights] if weights else [], "weights=")):
+        for name in names:
+            if name not in raw:
+                raise no_column(name, list(raw), option)
+    wanted = list(raw) if columns is None else wanted
+    if variables is not None:
+        lost = [v.name for v in variables if v.name not in raw]
+        if lost:
+            raise _lacking(lost, [name for name in raw if name not in {v.name for v in variables}])
+        wanted = [v.name for v in variables if columns is None or v.name in wanted]
+    chosen = [name for name in wanted if name not in out and name != weights]
+    if not chosen:
+        raise DataError("No column is left after columns=, drop= and weights=." if raw else "The data have no columns.")
+    return chosen
+
+
+def _lacking(lost: Sequence[str], spare: Sequence[str]) -> DataError:
+    """Say which columns of a model the data lack, and which of the others may be meant."""
+    near = {name: match for name in lost if (match := _near(name, spare, 1))}
+    meant = "".join(f" Is '{found[0]}' meant to be '{name}'? Then rename it." for name, found in near.items())
+    advice = "Add a column of missing values if it was not asked."
+    return DataError(f"The data lack {_listed(lost)}, which the model has.{meant} {advice}")
+
+
+def _near(name: str, names: Sequence[str], most: int) -> list[str]:
+    near = difflib.get_close_matches(name, names, n=most, cutoff=0.5)
+    return near or [other for other in names if other.lower() == name.lower()][:most]
+
+
+def names_of(given: Any) -> list[str]:
+    """Names as a list of text, whether one or several were given."""
+    if given is None:
+        return []
+    return [given] if isinstance(given, str) else [str(name) for name in given]
+
+
+def no_column(name: str, names: Sequence[str], option: str) -> DataError:
+    """Say that a column named in an option does not exist, and which may have been meant."""
+    near = _near(name, names, 3)
+    meant = f"Did you mean {_listed(near, ' or ')}?" if near else f"There are {_listed(list(names))}."
+    return DataError(f"There is no column '{name}', which {option} names. {meant}")
+
+
+def _listed(names: Sequence[str], between: str = ", ", most: int = 12) -> str:
+    shown = between.join(f"'{name}'" for name in names[:most])
+    return shown + (f" and {len(names) - most} more" if len(names) > most else "")
+
+
+def _same_length(raw: Mapping[str, Any], chosen: Sequence[str]) -> int:
+    n_rows = common_length(raw, chosen)
+    if n_rows == 0:
+        raise DataError("The data have no rows.")
+    return n_rows
+
+
+def common_length(raw: Mapping[str, Any], chosen: Sequence[str]) -> int:
+    """Number of rows, which all columns must have."""
+    first = chosen[0]
+    for name in chosen:
+        check_cells(raw[name], name)
+        if len(raw[name]) != len(raw[first]):
+            raise DataError(
+                f"Column '{name}' has {len(raw[name])} values but '{first}' has {len(raw[first])}. "
+                "All columns need the same number."
+            )
+    return len(raw[first])
+
+
+# ---- weights -----------------------------------------------------------------------------------------------------
+
+
+def read_weights(raw: Mapping[str, Any], weights: Any, n_rows: int, *, decimal: str = ".") -> FloatArray | None:
+    """Return the weight of each row, from an array or from the column of that name."""
+    if weights is None:
+        return None
+    name = weights if isinstance(weights, str) else None
+    column = column_from(weights if name is None else raw[name], "weights" if name is None else name)
+    empty = Missing(MISSING_TEXTS)
+    if decimal == ",":
+        column = with_points(column, empty, every=False)
+    numbers = np.full(len(column.levels) + 1, np.nan)  # the last one serves empty cells
+    bad = np.zeros(len(column.levels), dtype=bool)
+    for i, level in enumerate(column.levels):
+        if isinstance(level, str) and level in empty:
+            continue
+        number = number_in(level.strip()) if isinstance(level, str) and column.untyped else level
+        if number is None or isinstance(number, (str, bool, np.bool_)):
+            bad[i] = True
+        else:
+            numbers[i] = float(number)
+    if bad.any():
+        raise _no_weight(column, bad, name)
+    w = numbers[column.codes]
+    refuse_missing_weights(w)
+    return checked_weights(w, n_rows)
+
+
+def _no_weight(column: Column, bad: NDArray[np.bool_], name: str | None) -> DataError:
+    row, found = first_cell(column, bad, None)
+    level = column.levels[column.codes[row]]
+    what = "The weights" if name is None else f"The weights in column '{name}'"
+    many = f" and {found - 1:,} more" if found > 1 else ""
+    comma = isinstance(level, str) and DECIMAL_COMMA.fullmatch(level.strip())
+    return DataError(
+        f"{what} must be numbers. Got {level!r} in row {row}{many}.{' ' + DECIMAL_ADVICE if comma else ''}"
+    )
+
+
+def refuse_missing_weights(weights: NDArray[Any]) -> None:
+    """Refuse weights that are missing: nothing tells how much such a row counts."""
+    empty = np.isnan(weights)
+    if empty.any():
+        found = int(empty.sum())
+        many = f" (the first of {found:,})" if found > 1 else ""
+        raise DataError(
+            f"Row {int(np.argmax(empty))}: the weight is missing{many}. Give it a number; 0 leaves the row out."
+        )
+
+
+# ---- warnings ----------------------------------------------------------------------------------------------------
+
+
+def warn_of_constants(variables: Sequence[Variable]) -> None:
+    """Warn of columns of one value."""
+    single = [v.name for v in variables if v.cardinality == 1]
+    if single:
+        some = f"Column {_listed(single)} has" if len(single) == 1 else f"Columns {_listed(single)} have"
+        _warn(f"{some} one value only, which tells nothing about the rows. L{leave_out(*single)[1:]}.")
+
+
+def _warn_of_many_states(table: Table, declared: Collection[str]) -> None:
+    """Warn of columns that are no questions with a few answers: they fill the classes with noise."""
+    for i, variable in enumerate(table.variables):
+        found = variable.cardinality
+        cases = float(table.weights[table.codes[:, i] >= 0].sum())
+        if variable.edges is None and (found > MANY_STATES or (found > FEW_STATES and cases < CASES * found)):
+            numbers = variable.name not in declared and _holds_numbers(variable)
+            cut = f"cut it with bins={{'{variable.name}': 3}}, " if numbers else ""
+            _warn(
+                f"Column '{variable.name}' has {found:,} different values in {cases:,.6g} cases, and each is a state "
+                f"of its own. If it is no question with so many answers, {cut}merge rare values with merge_rare=30, "
+                f"or {leave_out(variable.name)}."
+            )
+
+
+def _holds_numbers(variable: Variable) -> bool:
+    return all(isinstance(s, (int, float)) and not isinstance(s, bool) for s in variable.states)
+
+
+def _warn(text: str) -> None:
+    warnings.warn(text, LatentreeWarning, stacklevel=4)

@@ -1,0 +1,167 @@
+"""Model files of every kind: which format a name stands for, and reading and writing by it."""
+
+from __future__ import annotations
+
+import importlib
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ..errors import FileFormatError, bad_parameter
+
+if TYPE_CHECKING:
+    from .._model import Model
+    from ._network import Latent
+
+__all__ = ["FORMATS", "ModelFormat", "format_of", "load", "save", "text_of"]
+
+
+@dataclass(frozen=True)
+class ModelFormat:
+    """A kind of model file.
+
+    Parameters
+    ----------
+    title : str
+        What it is.
+    suffixes : tuple of str
+        How names of such files end.
+    module : str
+        Which module of this package reads and writes it.
+    is_read : bool
+        Whether it can be read.
+    is_xml : bool
+        Whether the file itself tells its encoding.
+    """
+
+    title: str
+    suffixes: tuple[str, ...]
+    module: str
+    is_read: bool = True
+    is_xml: bool = False
+
+
+FORMATS = {
+    "json": ModelFormat("latentree's own, which keeps everything", (".json",), "_json"),
+    "bif": ModelFormat("BIF: bnlearn, HLTA, JavaBayes, pgmpy, pyAgrum", (".bif",), "_bif"),
+    "xmlbif": ModelFormat(
+        "XMLBIF: JavaBayes, Weka, SamIam, pgmpy, pyAgrum",
+        (".xmlbif", ".bifxml", ".xbif", ".xml"),
+        "_xmlbif",
+        is_xml=True,
+    ),
+    "net": ModelFormat("NET: Hugin, bnlearn, pgmpy, pyAgrum", (".net", ".hugin"), "_net"),
+    "xdsl": ModelFormat("XDSL: GeNIe and SMILE, pgmpy, pyAgrum", (".xdsl",), "_xdsl", is_xml=True),
+    "dot": ModelFormat("DOT: a drawing for Graphviz, without probabilities", (".dot", ".gv"), "_dot", is_read=False),
+}
+
+
+def format_of(path: str | os.PathLike[str]) -> str | None:
+    """Tell the kind of model file that a name stands for, gzipped or not; None if it does not tell.
+
+    Examples
+    --------
+    >>> format_of("asia.BIF.gz"), format_of("model")
+    ('bif', None)
+    """
+    name = Path(path).name.lower().removesuffix(".gz")
+    return next((kind for kind, one in FORMATS.items() if name.endswith(one.suffixes)), None)
+
+
+def load(
+    path: str | os.PathLike[str], *, format: str | None = None, latent: Latent = None, encoding: str | None = None
+) -> Model:
+    """Read a model from a file of latentree or of another program.
+
+    Parameters
+    ----------
+    path : str or path
+        The file, gzipped or not.
+    format : {"json", "bif", "xmlbif", "net", "xdsl"}, optional
+        What kind of file it is. Default: as its name ends; JSON if that does not tell.
+    latent : sequence of str or "inner", optional
+        Which nodes of another program's network are latent: these, or ``"inner"`` for all that have children. Default:
+        those that the file says are. Files of latentree say it, and those of pgmpy; otherwise no node is.
+    encoding : str, optional
+        Encoding of a BIF or NET file. Default: UTF-8. The others tell it themselves.
+
+    Raises
+    ------
+    FileFormatError
+        When the file is damaged, foreign, too large, or holds no tree; the message says what is wrong where.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from latentree.datasets import generator
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     generator("d7").save(folder + "/d7.bif")
+    ...     load(folder + "/d7.bif") == generator("d7")
+    True
+    """
+    kind = format or format_of(path) or "json"
+    if kind not in FORMATS or not FORMATS[kind].is_read:
+        readable = [name for name, one in FORMATS.items() if one.is_read]
+        raise bad_parameter("format", "load", " or ".join(map(repr, readable)), kind)
+    if kind == "json":
+        if latent is not None:
+            raise bad_parameter("latent", "load", "None for a file of latentree, which says it itself", latent)
+        return _load_own(path)
+    from ._text import read_bytes, read_text_file
+    from ._tokens import MAX_CHARACTERS
+
+    own = _module(kind)
+    try:
+        if FORMATS[kind].is_xml:
+            content: Any = read_bytes(path, max_bytes=MAX_CHARACTERS)
+        else:
+            content = read_text_file(path, encoding, max_bytes=4 * MAX_CHARACTERS)
+        model: Model = own.loads(content, latent=latent)
+    except FileFormatError as error:
+        raise FileFormatError(f"Cannot read the model file '{os.fspath(path)}': {error}") from None
+    return model
+
+
+def _load_own(path: str | os.PathLike[str]) -> Model:
+    from ._json import load as load_json, loads
+    from ._text import read_text_file
+
+    if not os.fspath(path).lower().endswith(".gz"):
+        return load_json(path)
+    try:
+        return loads(read_text_file(path))
+    except FileFormatError as error:
+        raise FileFormatError(f"Cannot read the model file '{os.fspath(path)}': {error}") from None
+
+
+def save(model: Model, path: str | os.PathLike[str], *, format: str | None = None) -> None:
+    """Write a model to a file of latentree or of another program, whole or not at all.
+
+    What another format has no room for is kept in properties, as :mod:`latentree.formats._network` tells; a warning
+    says which names were changed.
+
+    Parameters
+    ----------
+    model : Model
+        The model.
+    path : str or path
+        The file to make or replace; gzipped if its name ends in ``.gz``.
+    format : {"json", "bif", "xmlbif", "net", "xdsl", "dot"}, optional
+        What kind of file to write. Default: as its name ends; JSON if that does not tell.
+    """
+    from ._text import write_text_file
+
+    write_text_file(path, text_of(model, format or format_of(path) or "json"))
+
+
+def text_of(model: Model, format: str) -> str:
+    """Return what :func:`save` writes."""
+    if format not in FORMATS:
+        raise bad_parameter("format", "save", " or ".join(map(repr, FORMATS)), format)
+    text: str = _module(format).dumps(model)
+    return text
+
+
+def _module(kind: str) -> Any:
+    return importlib.import_module(f".{FORMATS[kind].module}", __package__)

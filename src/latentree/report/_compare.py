@@ -1,0 +1,259 @@
+"""Latent class models with different numbers of classes, side by side."""
+
+from __future__ import annotations
+
+import copy
+import os
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from .. import score as criteria
+from .._table import Table
+from ..dimension import effective_dimension
+from ..errors import LatentreeError, ModelError, bad_parameter
+from ..estimation import Fit, fit_classes
+from ..estimation._fit_checkpoint import FitCheckpoint
+from ..runner import Budget, Clock, OnProgress, StopReason
+from ._diagnostics import SAME_OPTIMUM, findings, starts_at_best
+
+__all__ = ["Comparison", "compare_classes", "compared", "known_scores"]
+
+
+def known_scores() -> tuple[str, ...]:
+    """Names of the scores to compare by.
+
+    Examples
+    --------
+    >>> "bic" in known_scores()
+    True
+    """
+    return tuple(criteria.SCORES)
+
+
+@dataclass(frozen=True, eq=False)
+class Comparison:
+    """Fits with different numbers of classes. Printing it shows them as a table.
+
+    Attributes
+    ----------
+    fits : tuple of Fit
+        By rising number of classes.
+    scores : tuple of str
+        What they are compared by; higher is better.
+    table : list of dict
+        One row for each fit: ``n_classes``, ``log_likelihood``, ``n_parameters``, the scores, ``relative_entropy``,
+        ``smallest_class`` (its probability), ``starts_at_best``, ``converged``, ``identified`` (whether the structure
+        has no more parameters than dimensions), ``reason``, ``seconds`` and ``warnings``. A score that is not defined
+        for a fit is None.
+    skipped : tuple of int
+        Numbers of classes that the time limit left no time for, or that came after Ctrl-C.
+    interrupted : bool
+        Whether Ctrl-C was pressed.
+    """
+
+    fits: tuple[Fit, ...]
+    scores: tuple[str, ...]
+    table: list[dict[str, Any]]
+    skipped: tuple[int, ...] = ()
+    interrupted: bool = False
+
+    def best(self, score: str | None = None) -> Fit:
+        """Return the fit with the highest score.
+
+        Parameters
+        ----------
+        score : str, optional
+            One of ``scores``. Default: the first of them.
+        """
+        return self.fits[self._at(score)]
+
+    def best_n_classes(self, score: str | None = None) -> int:
+        """Return the number of classes with the highest score."""
+        return int(self.table[self._at(score)]["n_classes"])
+
+    def to_frame(self, backend: str = "pandas") -> Any:
+        """Return the table as a data frame of pandas, Polars or PyArrow; warnings are joined to one text."""
+        import narwhals as nw
+
+        rows = [{**row, "warnings": " ".join(row["warnings"])} for row in self.table]
+        columns = {name: [row[name] for row in rows] for name in rows[0]}
+        return nw.from_dict(columns, backend=backend).to_native()  # type: ignore[arg-type]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values that JSON can hold."""
+        return {
+            "kind": "comparison of latent class models",
+            "scores": list(self.scores),
+            "higher_is_better": True,
+            "best": {
+                name: self.best_n_classes(name)
+                for name in self.scores
+                if any(row[name] is not None for row in self.table)
+            },
+            "fits": [dict(row) for row in self.table],
+            "skipped": list(self.skipped),
+            "interrupted": self.interrupted,
+        }
+
+    def _at(self, score: str | None) -> int:
+        name = self.scores[0] if score is None else score
+        if name not in self.scores:
+            raise bad_parameter("score", "best", f"one of {', '.join(map(repr, self.scores))}", score)
+        values = [row[name] for row in self.table]
+        if all(value is None for value in values):
+            raise ModelError(f"The score '{name}' is not defined for any of these fits.")
+        return int(np.argmax([-np.inf if value is None else value for value in values]))
+
+    def __repr__(self) -> str:
+        from ._text import to_text
+
+        return to_text(self.to_dict())
+
+
+def compare_classes(
+    table: Table,
+    n_classes: Iterable[int] = range(1, 7),
+    *,
+    rng: np.random.Generator | int,
+    scores: str | Sequence[str] = ("bic",),
+    budget: Budget | Clock | None = None,
+    baseline: bool = True,
+    watch: Callable[[int], OnProgress | None] | None = None,
+    checkpoint: str | os.PathLike[str] | None = None,
+    **options: Any,
+) -> Comparison:
+    """Fit latent class models with several numbers of classes.
+
+    Parameters
+    ----------
+    table : Table
+        The data.
+    n_classes : iterable of int
+        How many classes; 1, where the variables are independent, is always among them unless ``baseline`` is False.
+    rng : numpy.random.Generator or int
+        Source of the starts, or its seed. Every fit begins with the generator in the same state, so that each is what
+        fitting that number of classes alone gives.
+    scores : str or sequence of str
+        Functions of :mod:`latentree.score` by name, higher being better.
+    budget : Budget or Clock, optional
+        Time for all fits together. Fits it leaves no time for are skipped, and so are those after Ctrl-C.
+    watch : callable, optional
+        Told the number of classes before each fit; gives what takes its progress events.
+    checkpoint : str or path, optional
+        A file to keep the fits in, also the one under way, and to go on from if it is there. The result is that of an
+        uninterrupted call; other numbers of classes may be asked for.
+    **options
+        Those of :func:`latentree.estimation.fit_classes`.
+
+    Returns
+    -------
+    Comparison
+
+    Examples
+    --------
+    >>> from latentree import datasets
+    >>> compared = compare_classes(datasets.load("carcinoma"), range(1, 5), rng=0)
+    >>> compared.best_n_classes("bic")
+    3
+    >>> [round(row["bic"], 2) for row in compared.table]
+    [-541.16, -353.04, -348.57, -363.23]
+    """
+    numbers = _numbers(n_classes, baseline)
+    names = _names(scores)
+    seed = None if isinstance(rng, np.random.Generator) else int(rng)
+    source = rng if isinstance(rng, np.random.Generator) else np.random.default_rng(rng)
+    clock = budget if isinstance(budget, Clock) else (budget or Budget()).start()
+    kept = None
+    if checkpoint is not None:
+        said = {name: value for name, value in options.items() if name not in ("threads", "on_progress", "plan")}
+        kept = FitCheckpoint.open(checkpoint, {"data": table, "seed": source.bit_generator.state, "settings": said})
+    fits: list[Fit] = []
+    interrupted = False
+    try:
+        for i, k in enumerate(numbers):
+            if interrupted or (fits and clock.expired):
+                break
+            own = source if i == len(numbers) - 1 else copy.deepcopy(source)
+            if watch is not None:
+                options["on_progress"] = watch(k)
+            if kept is not None:
+                options["checkpoint"] = kept.section(f"{k} classes")
+            fit = fit_classes(table, k, rng=own, budget=clock, **options)
+            fits.append(replace(fit, seed=seed))
+            interrupted = fit.reason is StopReason.INTERRUPTED
+    except KeyboardInterrupt:  # between two looks of the engine: the fit under way is lost, those before are not
+        if not fits:
+            raise
+        interrupted = True
+    return compared(
+        fits, names, options.get("prior") is None, skipped=tuple(numbers[len(fits) :]), interrupted=interrupted
+    )
+
+
+def compared(fits: Sequence[Fit], scores: Sequence[str], by_likelihood: bool, **more: Any) -> Comparison:
+    """Put fits with rising numbers of classes side by side."""
+    rows = [_row(fit, scores) for fit in fits]
+    if by_likelihood:  # a prior may well prefer less likelihood
+        _mark_lower(rows)
+    return Comparison(tuple(fits), tuple(scores), rows, **more)
+
+
+def _numbers(given: Iterable[int], baseline: bool) -> list[int]:
+    wanted = "whole numbers of at least 1"
+    if isinstance(given, int | np.integer) and not isinstance(given, bool):
+        given = (int(given),)
+    if isinstance(given, str | bytes) or not isinstance(given, Iterable):
+        raise bad_parameter("n_classes", "compare", wanted, given)
+    numbers = list(given)
+    for k in numbers:
+        if isinstance(k, bool) or not isinstance(k, int | np.integer) or k < 1:
+            raise bad_parameter("n_classes", "compare", wanted, k)
+    return sorted({*((1,) if baseline or not numbers else ()), *map(int, numbers)})
+
+
+def _names(scores: str | Sequence[str]) -> tuple[str, ...]:
+    names = (scores,) if isinstance(scores, str) else tuple(scores)
+    known = known_scores()
+    for name in names or (None,):
+        if name not in known:
+            raise bad_parameter("scores", "compare", f"among {', '.join(map(repr, known))}", name)
+    return tuple(dict.fromkeys(names))
+
+
+def _row(fit: Fit, scores: Sequence[str]) -> dict[str, Any]:
+    return {
+        "n_classes": int(fit.model.tree.cardinality[0]),
+        "log_likelihood": fit.log_likelihood,
+        "n_parameters": fit.n_parameters,
+        **{name: _score(fit, name) for name in scores},
+        "relative_entropy": criteria.relative_entropy(fit),
+        "smallest_class": float(fit.model.table(0).min()),
+        "starts_at_best": starts_at_best(fit),
+        "converged": fit.converged,
+        "identified": effective_dimension(fit.model.tree) == fit.n_parameters,
+        "reason": fit.reason.value,
+        "seconds": fit.seconds,
+        "warnings": [f.text for f in findings(fit) if f.loud],
+    }
+
+
+def _score(fit: Fit, name: str) -> float | None:
+    """A score, None where it is not defined."""
+    try:
+        return float(criteria.SCORES[name](fit))
+    except LatentreeError:
+        return None
+
+
+def _mark_lower(rows: list[dict[str, Any]]) -> None:
+    """More classes can do all that fewer can: less likelihood shows a local optimum."""
+    for before, row in pairwise(rows):
+        if row["log_likelihood"] < before["log_likelihood"] - SAME_OPTIMUM:
+            row["warnings"].append(
+                f"Its log-likelihood is below that of {before['n_classes']} classes, so that a better fit exists. Use "
+                "more starts."
+            )

@@ -1,0 +1,236 @@
+"""What a user should know about a fit, in words."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from math import prod
+
+import numpy as np
+
+from .._model import Model
+from .._types import FloatArray
+from ..estimation._fit import Fit
+from ..estimation._independence import INDEPENDENT, at_independence
+
+__all__ = ["Finding", "degrees_of_freedom", "findings", "starts_at_best"]
+
+SAME_OPTIMUM = 1e-3
+"""Runs whose objectives differ by less have found the same optimum.
+
+A run that stops at a gain of 1e-6 a step and still nears its limit at a rate of 0.999 is this far below it; different
+optima are rarely this close.
+"""
+
+COINCIDE = 0.01
+"""Two classes coincide when none of their probabilities differ by more: far less than data of common size can tell."""
+
+BOUNDARY = 1e-6
+"""Probabilities this close to 0 or 1 are at the boundary."""
+
+COUNTABLE = 10**15
+"""Tables with more cells are not counted."""
+
+
+@dataclass(frozen=True)
+class Finding:
+    """Something to know about a fit.
+
+    Attributes
+    ----------
+    code : str
+        What kind of thing it is.
+    text : str
+        What is the case and what can be done about it.
+    loud : bool
+        Whether it is a warning. Otherwise it is a note: common, and for those who look.
+    """
+
+    code: str
+    text: str
+    loud: bool = False
+
+
+def findings(fit: Fit) -> list[Finding]:
+    """Look a fitted latent class model over, warnings first.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from latentree.estimation import fit_classes
+    >>> from latentree import Table
+    >>> table = Table.from_codes([[0, 0], [1, 1], [0, 1]], weights=[30, 40, 5])
+    >>> print(findings(fit_classes(table, 2, rng=np.random.default_rng(0)))[0].text)
+    2 classes have 5 parameters, but 4 different rows are possible, which fix at most 3. Other classes fit the data \
+just as well: use fewer classes or more variables.
+    """
+    checks = (
+        _stopped,
+        _undetermined,
+        _few_patterns,
+        _independent,
+        _empty,
+        _coinciding,
+        _lonely,
+        _few_rows,
+        _weights,
+        _boundary,
+    )
+    found = [finding for check in checks for finding in check(fit)]
+    return sorted(found, key=lambda finding: not finding.loud)
+
+
+def degrees_of_freedom(model: Model) -> int | None:
+    """Cells of the full table less one, less the free parameters; None when there are too many cells to count.
+
+    Examples
+    --------
+    >>> from latentree import Tree
+    >>> from latentree._variables import numbered
+    >>> degrees_of_freedom(Model.random(Tree.star(2, [2, 2, 2]), numbered([2, 2, 2]), np.random.default_rng(0)))
+    0
+    """
+    cells = prod(v.cardinality for v in model.variables)
+    return None if cells > COUNTABLE else cells - 1 - model.tree.n_parameters
+
+
+def starts_at_best(fit: Fit) -> int:
+    """How many of the starts that were run to the end found the best optimum."""
+    return int((fit.starts >= fit.starts[0] - SAME_OPTIMUM).sum())
+
+
+def _sizes(fit: Fit) -> FloatArray:
+    sizes: FloatArray = fit.model.table(0)[0]
+    return sizes
+
+
+def _profiles(model: Model) -> FloatArray:
+    """All probabilities of each class side by side."""
+    return np.hstack([model.table(int(v)) for v in model.tree.manifest])
+
+
+def _stopped(fit: Fit) -> Iterator[Finding]:
+    if not fit.reason.complete:
+        yield Finding("not-converged", f"The fit did not converge. {fit.reason.message}", loud=True)
+
+
+def _undetermined(fit: Fit) -> Iterator[Finding]:
+    free = degrees_of_freedom(fit.model)
+    if free is not None and free < 0:
+        cells = prod(v.cardinality for v in fit.model.variables)
+        yield Finding(
+            "undetermined",
+            f"{len(_sizes(fit))} classes have {fit.n_parameters:,} parameters, but {cells:,} different rows are "
+            f"possible, which fix at most {cells - 1:,}. Other classes fit the data just as well: use fewer classes or "
+            "more variables.",
+            loud=True,
+        )
+
+
+def _few_patterns(fit: Fit) -> Iterator[Finding]:
+    k, patterns = len(_sizes(fit)), fit.table.n_patterns
+    if k > patterns:
+        yield Finding(
+            "few-patterns",
+            f"There are {k} classes but only {patterns} distinct rows: use fewer classes.",
+            loud=True,
+        )
+
+
+def _independent(fit: Fit) -> Iterator[Finding]:
+    if at_independence(fit):
+        yield Finding("independent", INDEPENDENT, loud=True)
+
+
+def _is_empty(fit: Fit) -> np.ndarray[tuple[int, ...], np.dtype[np.bool_]]:
+    # Weights that sum to one, say, must not make every class empty.
+    return _sizes(fit) * max(fit.table.n, fit.table.n_patterns) < 1
+
+
+def _empty(fit: Fit) -> Iterator[Finding]:
+    empty = np.flatnonzero(_is_empty(fit))
+    if len(empty):
+        yield Finding(
+            "empty",
+            f"{_classes(empty)} {'holds' if len(empty) == 1 else 'hold'} less than one case"
+            f"{'' if len(empty) == 1 else ' each'}: use fewer classes, or a prior above 1.",
+            loud=True,
+        )
+
+
+def _coinciding(fit: Fit) -> Iterator[Finding]:
+    profiles, empty = _profiles(fit.model), _is_empty(fit)
+    left = [i for i in range(len(profiles)) if not empty[i]]
+    while left:
+        first, *others = left
+        same = [j for j in others if np.abs(profiles[first] - profiles[j]).max() <= COINCIDE]
+        if same:
+            yield Finding(
+                "coinciding",
+                f"{_classes([first, *same])} are the same: none of their probabilities differ by more than "
+                f"{COINCIDE:g}. Use fewer classes.",
+                loud=True,
+            )
+        left = [j for j in others if j not in same]
+
+
+def _lonely(fit: Fit) -> Iterator[Finding]:
+    if len(_sizes(fit)) == 1 or not fit.reason.complete:
+        return
+    n = len(fit.starts)
+    if n == 1:
+        text = "Only one start was run to the end, so that nothing tells whether a better fit exists. Use more starts."
+        yield Finding("one-start", text)
+    elif starts_at_best(fit) == 1:
+        yield Finding(
+            "found-once",
+            f"Only one of the {n} starts run to the end found the best fit; a better one may exist. Use more starts, "
+            "or fewer classes.",
+        )
+
+
+def _few_rows(fit: Fit) -> Iterator[Finding]:
+    if fit.n_parameters > fit.table.n:
+        text = f"{fit.n_parameters:,} parameters are estimated from {fit.table.n:,.6g} rows."
+        yield Finding("few-rows", f"{text} Use fewer classes, or a prior above 1.")
+
+
+def _weights(fit: Fit) -> Iterator[Finding]:
+    if fit.table.n < fit.table.n_patterns:
+        yield Finding(
+            "small-weights",
+            f"The weights sum to {fit.table.n:.6g}, below the number of distinct rows. A weight means repeating a row, "
+            "so that this is the sample size all statistics use. Scale the weights if it should be another.",
+        )
+
+
+def _boundary(fit: Fit) -> Iterator[Finding]:
+    model = fit.model
+    found: list[tuple[int, int, int]] = []
+    of = 0
+    for node in map(int, model.tree.manifest):
+        table = model.table(node)
+        seen = table.max(axis=0) > BOUNDARY  # states that no class has say nothing
+        if seen.sum() > 1:
+            at = ((table < BOUNDARY) | (table > 1 - BOUNDARY)) & seen
+            found += [(node, int(c), int(s)) for c, s in np.argwhere(at)]
+            of += int(seen.sum()) * len(table)
+    if found:
+        some = f"{len(found):,} of the {of:,} probabilities are 0 or 1"
+        if len(found) == 1:
+            some = f"One of the {of:,} probabilities is 0 or 1, {_probability(model, *found[0])}"
+        yield Finding(
+            "boundary",
+            f"{some}, so that some rows are impossible in some classes. That is common in small classes; a prior above "
+            "1 keeps them inside.",
+        )
+
+
+def _probability(model: Model, node: int, of_class: int, state: int) -> str:
+    value = f"{model.table(node)[of_class, state]:.0f}"
+    return f"P({model.tree.names[node]}: {model.states(node)[state]} | class{of_class}) = {value}"
+
+
+def _classes(numbers: Sequence[int] | np.ndarray[tuple[int, ...], np.dtype[np.intp]]) -> str:
+    shown = [str(i) for i in numbers]
+    return f"Class {shown[0]}" if len(shown) == 1 else f"Classes {', '.join(shown[:-1])} and {shown[-1]}"

@@ -1,0 +1,202 @@
+"""The explorer page: the tree in the middle, what is behind it beside it, all in one offline file."""
+
+from __future__ import annotations
+
+import base64
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from string import Template
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .._model import Model
+from .._table import Table
+from ..estimation import Fit
+from ._headline import facts, remarks, title_of
+from ._html import Page, page, source
+from ._svg import Drawing, shown, tree_svg, visible
+from ._tree import describe_tree
+
+__all__ = ["explore"]
+
+SCRIPTS = (
+    "messages.js",
+    "arrange.js",
+    "model.js",
+    "elements.js",
+    "export.js",
+    "view.js",
+    "overview.js",
+    "selected.js",
+    "whatif.js",
+    "rows.js",
+    "replay.js",
+    "main.js",
+)
+
+MOST_ROWS, MOST_CELLS = 20_000, 4_000_000
+"""Distinct rows, and cells of them, that go into a page unless more are asked for."""
+
+MOST_NUMBERS = 200_000
+"""With more input rows, the page does not say which of them a distinct row is."""
+
+MANY_LATENTS = 60
+"""With more of them, curves are shorter, for the sake of the page's size."""
+
+
+def explore(
+    thing: Model | Fit,
+    table: Table | None = None,
+    path: str | os.PathLike[str] | None = None,
+    *,
+    trace: Iterable[Any] | None = None,
+    title: str | None = None,
+    style: str | None = None,
+    max_rows: int | None = None,
+) -> Page:
+    """Make the explorer page of a model.
+
+    Parameters
+    ----------
+    thing : Model or Fit
+        Any tree model, latent class models included.
+    table : Table, optional
+        Data to show beside it. Default: those of the fit, if it is one.
+    path : str or path, optional
+        Where to write the page.
+    trace : iterable, optional
+        How a search grew the tree; see :func:`latentree.report._tree.checked_trace`.
+    title : str, optional
+        What to call the model.
+    style : {"rows", "radial"}, optional
+        How the tree is drawn at first. Default: in rows up to some 60 leaves. The page can change it.
+    max_rows : int, optional
+        Most distinct rows of the data to put into the page. Default: 20,000, fewer if they have many columns.
+
+    Returns
+    -------
+    Page
+        ``save`` writes it, ``open`` shows it in the browser, and a notebook shows it by itself.
+
+    Examples
+    --------
+    >>> from latentree import datasets
+    >>> page = explore(datasets.generator("d7"), title="Seven variables")
+    >>> "<title>Seven variables</title>" in page.html
+    True
+    """
+    model = thing.model if isinstance(thing, Fit) else thing
+    rows = table if table is not None else thing.table if isinstance(thing, Fit) else None
+    few = len(model.tree.latent) <= MANY_LATENTS
+    report = describe_tree(thing, table, trace=trace, most_leaves=12 if few else 8)
+    drawing = Drawing(report, style)
+    name = title or title_of(report)
+    data = {
+        **_structure(report, drawing),
+        "theta": _packed(model.parameters.astype("<f8")),
+        "facts": facts(report),
+        "warnings": remarks(thing, table, loud=True),
+        "notes": remarks(thing, table, loud=False),
+        "data": _rows(model, rows, max_rows) if rows is not None else None,
+        "trace": _shown_trace(report["trace"]),
+    }
+    body = _body(name, report, tree_svg(drawing, title=f"The tree of {name}"))
+    made = page(name, body, styles=("base.css", "explorer.css"), scripts=SCRIPTS, data=data)
+    if path is not None:
+        made.save(path)
+    return made
+
+
+def _structure(report: Mapping[str, Any], drawing: Drawing) -> dict[str, Any]:
+    nodes = report["nodes"]
+    sets: dict[tuple[str, ...], int] = {}
+    labels = [sets.setdefault(tuple(map(visible, n["labels"])), len(sets)) for n in nodes]
+    return {
+        "name": [visible(n["name"]) for n in nodes],
+        "parent": [-1 if n["parent"] is None else n["parent"] for n in nodes],
+        "card": [n["cardinality"] for n in nodes],
+        "latent": [int(n["latent"]) for n in nodes],
+        "labels": labels,
+        "labelSets": [list(own) for own in sets],
+        "info": [_short(x) for x in drawing.information],
+        "exact": report["curves"]["exact"],
+        "latents": {
+            z["node"]: {
+                "total": _short(z["information"]),
+                "sure": z["relative_entropy"],
+                "counts": z["counts"] and [_short(x) for x in z["counts"]],
+                "leaves": [[u["node"], _short(u["information"]), _short(u["cumulative"])] for u in z["leaves"]],
+            }
+            for z in report["latents"]
+        },
+        "draw": {
+            "root": drawing.arrangement.root,
+            "parent": drawing.arrangement.parent,
+            "children": drawing.arrangement.children,
+            "widths": [round(w) for w in drawing.widths],
+            "style": drawing.style,
+        },
+    }
+
+
+def _short(value: float) -> float:
+    """As many digits as anyone reads."""
+    return float(f"{value:.5g}")
+
+
+def _packed(array: NDArray[Any]) -> str:
+    return base64.b64encode(np.ascontiguousarray(array).tobytes()).decode("ascii")
+
+
+def _rows(model: Model, table: Table, most: int | None) -> dict[str, Any]:
+    """Distinct rows, the heaviest first, for the columns that the model knows."""
+    nodes = {v.name: int(node) for v, node in zip(model.variables, model.tree.manifest, strict=True)}
+    columns = [i for i, name in enumerate(table.names) if name in nodes]
+    if most is None:
+        most = max(min(MOST_ROWS, MOST_CELLS // max(len(columns), 1)), 1)
+    order = np.argsort(-table.weights, kind="stable")[:most]
+    position = np.full(table.n_patterns + 1, -1, dtype="<i4")  # the last entry serves inverse = -1
+    position[order] = np.arange(len(order))
+    codes = table.codes[order][:, columns]
+    wide = bool(codes.size) and int(codes.max()) > np.iinfo(np.int8).max
+    left = table.n_patterns - len(order)
+    return {
+        "patterns": len(order),
+        "columns": [nodes[table.names[i]] for i in columns],
+        "wide": wide,
+        "codes": _packed(codes.T.astype("<i2" if wide else "i1")),
+        "weights": _packed(table.weights[order].astype("<f8")),
+        "inverse": _packed(position[table.inverse]) if len(table.inverse) <= MOST_NUMBERS else "",
+        "note": f"The {len(order):,} heaviest distinct rows are here; {left:,} were left out." if left else "",
+    }
+
+
+def _shown_trace(steps: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """Steps with names as positions in one list: names are long, and the same in most steps."""
+    at: dict[str, int] = {}
+    packed = [
+        {
+            **step,
+            "operation": visible(step["operation"]),
+            "states": [x for name, k in step["states"].items() for x in (at.setdefault(visible(name), len(at)), k)],
+            "edges": [at[visible(name)] for edge in step["edges"] for name in edge],
+        }
+        for step in steps
+    ]
+    return {"names": list(at), "steps": packed}
+
+
+def _body(name: str, report: Mapping[str, Any], tree: str) -> str:
+    score = "" if report["bic"] is None else f" · BIC {report['bic']:,.1f}"
+    size = f"{report['n_variables']:,} variables · {report['n_latents']:,} latent{score}"
+    # One pass: what is put in is not looked at again, whatever a name holds.
+    return Template(source("explorer.html")).substitute(
+        title=shown(name), size=shown(size), tree=tree, strongest=_strongest(report)
+    )
+
+
+def _strongest(report: Mapping[str, Any]) -> str:
+    """Mutual information of the strongest edge."""
+    return f"{max((edge['information'] for edge in report['edges']), default=0.0):.3g}"

@@ -1,0 +1,221 @@
+"""The HTML report: one page to read, print and send, without scripts."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+from .._model import Model
+from .._table import Table
+from ..estimation import Fit
+from ._charts import bars_svg, curve_svg, line_svg
+from ._headline import facts, remarks, title_of
+from ._html import Page, page
+from ._svg import Drawing, shown, tree_svg
+from ._tree import describe_tree
+
+__all__ = ["write_report"]
+
+Report = Mapping[str, Any]
+
+MANY_VARIABLES = 60
+"""With more of them, fit statistics of all pairs of variables are left out."""
+
+STEPS = 20
+"""Shades of a table."""
+
+
+def write_report(
+    thing: Model | Fit,
+    table: Table | None = None,
+    path: str | os.PathLike[str] | None = None,
+    *,
+    trace: Iterable[Any] | None = None,
+    title: str | None = None,
+    statistics: bool | None = None,
+) -> Page:
+    """Make the HTML report of a model.
+
+    Parameters
+    ----------
+    thing : Model or Fit
+        Any tree model, latent class models included.
+    table : Table, optional
+        Data to judge it by. Default: those of the fit, if it is one.
+    path : str or path, optional
+        Where to write it.
+    trace : iterable, optional
+        How a search grew the tree; see :func:`latentree.report._tree.checked_trace`.
+    title : str, optional
+        What to call the model.
+    statistics : bool, optional
+        Whether to add absolute fit, residuals and all quick scores. Default: with data, up to 60 variables.
+
+    Returns
+    -------
+    Page
+
+    Examples
+    --------
+    >>> from latentree import datasets
+    >>> "<h1>Latent tree model</h1>" in write_report(datasets.generator("d7")).html
+    True
+    """
+    model = thing.model if isinstance(thing, Fit) else thing
+    if statistics is None:
+        statistics = model.tree.n_variables <= MANY_VARIABLES
+    report = describe_tree(thing, table, trace=trace, statistics=statistics)
+    name = title or title_of(report)
+    warnings = remarks(thing, table, loud=True), remarks(thing, table, loud=False)
+    body = "\n".join(_parts(name, report, *warnings))
+    made = page(name, body, styles=("base.css", "report.css"))
+    if path is not None:
+        made.save(path)
+    return made
+
+
+def _parts(name: str, report: Report, warnings: Sequence[str], notes: Sequence[str]) -> Iterator[str]:
+    yield f"<h1>{shown(name)}</h1>"
+    pairs = "".join(f"<dt>{shown(a)}</dt><dd>{shown(b)}</dd>" for a, b in facts(report))
+    yield f'<dl class="facts">{pairs}</dl>'
+    yield from (f'<p class="warning">{shown(text)}</p>' for text in warnings)
+    yield from (f"<p>{shown(text)}</p>" for text in notes)
+    if report["n_nodes"] > 1:
+        yield "<h2>The tree</h2>"
+        yield "<p>Latent variables are boxes with their numbers of states; edges are as thick as the mutual"
+        yield "information of their ends.</p>"
+        yield tree_svg(Drawing(report), title=f"The tree of {name}", still=True)
+    if report["latents"]:
+        yield "<h2>Latent variables</h2>"
+        yield _contents(report)
+        yield from (_latent(report, z) for z in report["latents"])
+    if "statistics" in report:
+        yield from _statistics(report["statistics"])
+    if report["trace"]:
+        yield from _trace(report["trace"])
+    if report["provenance"]:
+        yield "<h2>Where it comes from</h2>"
+        pairs = "".join(f"<dt>{shown(a)}</dt><dd>{shown(b)}</dd>" for a, b in report["provenance"].items())
+        yield f'<dl class="facts">{pairs}</dl>'
+    yield '<p class="foot">Made by latentree. Scores are on the scale of the log-likelihood; higher is better. Mutual '
+    yield "information is in nats.</p>"
+
+
+def _contents(report: Report) -> str:
+    if len(report["latents"]) < 4:
+        return ""
+    links = "".join(f'<li><a href="#z{z["node"]}">{shown(z["name"])}</a></li>' for z in report["latents"])
+    return f'<ul class="contents">{links}</ul>'
+
+
+def _latent(report: Report, z: Report) -> str:
+    node = report["nodes"][z["node"]]
+    cases = z["counts"] or [None] * len(z["sizes"])
+    notes = [
+        f"{100 * p:.1f} %" + ("" if n is None else f" ({n:,.1f} cases)") for p, n in zip(z["sizes"], cases, strict=True)
+    ]
+    sure = "" if z["relative_entropy"] is None else f", certainty of the rows {z['relative_entropy']:.3f}"
+    names = [report["nodes"][u["node"]]["name"] for u in z["leaves"]]
+    curve = curve_svg(
+        names,
+        [u["information"] for u in z["leaves"]],
+        [u["cumulative"] for u in z["leaves"]],
+        z["information"],
+        title=f"Information curve of {z['name']}",
+    )
+    bars = bars_svg(node["labels"], z["sizes"], notes, title=f"Sizes of the states of {z['name']}")
+    return (
+        f'<section><h3 id="z{z["node"]}">{shown(z["name"])}</h3><p class="muted">{len(z["sizes"])} states{sure}</p>'
+        f'<div class="columns"><div><p class="muted small">Sizes of its states</p>{bars}'
+        '<p class="muted small">What each variable tells (bar), and all up to it<br>(line, per cent of what all tell)'
+        "</p>"
+        f"{curve if names else ''}</div>{_profiles(report, node, z)}</div></section>"
+    )
+
+
+def _profiles(report: Report, node: Report, z: Report) -> str:
+    if not z["leaves"]:
+        return ""
+    heads = "".join(f'<th scope="col" class="number">{shown(label)}</th>' for label in node["labels"])
+    rows = []
+    for u in z["leaves"]:
+        leaf = report["nodes"][u["node"]]
+        for j, label in enumerate(leaf["labels"]):
+            first = f'<th scope="row">{shown(leaf["name"])}</th>' if j == 0 else "<td></td>"
+            cells = "".join(_shade(row[j]) for row in u["profile"])
+            kind = ' class="first"' if j == 0 else ""
+            rows.append(f"<tr{kind}>{first}<td>{shown(label)}</td>{cells}</tr>")
+    caption = f"<caption>P(variable | {shown(z['name'])})</caption>"
+    head = f'<thead><tr><th scope="col">variable</th><th scope="col">state</th>{heads}</tr></thead>'
+    return f'<div class="scroll"><table class="heat">{caption}{head}<tbody>{"".join(rows)}</tbody></table></div>'
+
+
+def _shade(p: float) -> str:
+    return f'<td class="number s{round(STEPS * min(max(p, 0.0), 1.0))}">{p:.3f}</td>'
+
+
+def _statistics(found: Report) -> Iterator[str]:
+    yield "<h2>Fit</h2>"
+    absolute = found["absolute"]
+    if absolute["g2"] is None:
+        yield f"<p>G² and X² are not defined: {shown(absolute['reason'])}</p>"
+    else:
+        names = (
+            ("G²", "g2"),
+            ("X²", "x2"),
+            ("degrees of freedom", "degrees_of_freedom"),
+            ("p of G²", "p_g2"),
+            ("p of X²", "p_x2"),
+        )
+        pairs = [(name, absolute[key]) for name, key in names if absolute.get(key) is not None]
+        yield _pairs(pairs)
+        if absolute.get("note"):
+            yield f"<p>{shown(absolute['note'])}</p>"
+    yield f"<p>Effective dimension {found['effective_dimension']:,}"
+    yield ".</p>" if found["identified"] else ": the structure is not identified.</p>"
+    yield "<h3>Scores, higher is better</h3>"
+    yield _pairs([(name, s["value"]) for name, s in found["scores"].items() if s["value"] is not None])
+    residuals = found["residuals"]
+    if "residuals" in residuals:
+        yield "<h3>Largest bivariate residuals</h3>"
+        yield '<p class="muted">X² of a pair of variables by its degrees of freedom; well above 4, the latent '
+        yield "variables leave something of the pair unexplained.</p>"
+        yield _largest(residuals)
+
+
+def _pairs(pairs: Sequence[tuple[str, float]]) -> str:
+    rows = "".join(f'<tr><th scope="row">{shown(a)}</th><td class="number">{b:,.6g}</td></tr>' for a, b in pairs)
+    return f"<table><tbody>{rows}</tbody></table>"
+
+
+def _largest(found: Report, most: int = 10) -> str:
+    names, values = found["names"], found["residuals"]
+    pairs = [
+        (values[i][j], names[i], names[j]) for i in range(len(names)) for j in range(i) if values[i][j] is not None
+    ]
+    rows = "".join(
+        f'<tr><th scope="row">{shown(a)}</th><td>{shown(b)}</td><td class="number">{value:.2f}</td></tr>'
+        for value, a, b in sorted(pairs, key=lambda p: -p[0])[:most]
+    )
+    return f"<table><tbody>{rows}</tbody></table>"
+
+
+def _trace(steps: Sequence[Report]) -> Iterator[str]:
+    yield "<h2>How the tree grew</h2>"
+    scores = [step["score"] for step in steps]
+    yield line_svg(range(len(steps)), scores, title="Score by step", x_label="step", y_label="score")
+    heads = "".join(
+        f'<th scope="col">{name}</th>' for name in ("step", "operation", "score", "log-likelihood", "dimension")
+    )
+    rows = "".join(
+        f'<tr><th scope="row">{i}</th><td>{shown(step["operation"])}</td>'
+        + "".join(f'<td class="number">{_number(step[key])}</td>' for key in ("score", "log_likelihood", "dimension"))
+        + "</tr>"
+        for i, step in enumerate(steps)
+    )
+    yield f'<div class="scroll"><table><thead><tr>{heads}</tr></thead><tbody>{rows}</tbody></table></div>'
+
+
+def _number(value: float | None) -> str:
+    return "–" if value is None else f"{value:,.10g}"

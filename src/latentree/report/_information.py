@@ -1,0 +1,257 @@
+"""What the nodes of a model tell about each other, in nats.
+
+Information curves (Zhang and others, Artif. Intell. Med. 42 (2008) 229-245) show what a latent variable means: its
+manifest variables in falling order of their mutual information with it, and how much the first i of them tell together.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import reduce
+from itertools import islice
+from math import prod
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .._model import Model
+from .._types import FloatArray
+from ..engine._plan import Evidence, Plan
+from ..infer import sample
+
+__all__ = ["Curve", "InformationCurves", "edge_information", "entropy_of", "mutual_information"]
+
+MOST_PATTERNS = 4096
+"""Up to this many patterns, all are enumerated; above, this many rows are drawn."""
+
+
+def entropy_of(p: FloatArray) -> FloatArray:
+    """Entropy of each distribution along the last axis.
+
+    Examples
+    --------
+    >>> entropy_of(np.array([[0.5, 0.5], [0.0, 1.0]])).round(4).tolist()
+    [0.6931, 0.0]
+    """
+    logs = np.log(p, out=np.zeros_like(p), where=p > 0)
+    out: FloatArray = -(p * logs).sum(axis=-1) + 0.0  # no negative zero
+    return out
+
+
+def mutual_information(prior: FloatArray, given: FloatArray) -> float:
+    """Mutual information of two variables, from P(a) and the rows P(b | a).
+
+    Examples
+    --------
+    >>> round(mutual_information(np.array([0.5, 0.5]), np.eye(2)), 4)
+    0.6931
+    """
+    marginal = prior @ given
+    ratio = np.divide(given, marginal, out=np.ones_like(given), where=(given > 0) & (marginal > 0))
+    return max(float(prior @ (given * np.log(ratio)).sum(axis=1)), 0.0)
+
+
+def edge_information(model: Model) -> FloatArray:
+    """Mutual information of each node and its parent; 0 for the root."""
+    marginals = model.marginals()
+    out = np.zeros(model.tree.n_nodes)
+    for v in range(1, model.tree.n_nodes):
+        out[v] = mutual_information(marginals[model.tree.parent[v]], model.table(v))
+    return out
+
+
+@dataclass(frozen=True)
+class Curve:
+    """How a latent variable shows.
+
+    Attributes
+    ----------
+    node : int
+        The latent variable.
+    total : float
+        What all manifest variables together tell about it.
+    leaves : tuple of int
+        Manifest variables, those that tell most first.
+    alone, together : tuple of float
+        What each tells by itself, and what it tells together with all before it.
+    profiles : tuple of array [states of the latent, states of the leaf]
+        P(leaf | latent).
+    """
+
+    node: int
+    total: float
+    leaves: tuple[int, ...]
+    alone: tuple[float, ...]
+    together: tuple[float, ...]
+    profiles: tuple[FloatArray, ...]
+
+
+class InformationCurves:
+    """Information curves of a model's latent variables.
+
+    Parameters
+    ----------
+    model : Model
+        The model.
+    most : int, default 12
+        How many manifest variables each curve has.
+
+    Attributes
+    ----------
+    exact : bool
+        Whether all patterns could be enumerated. Otherwise what *all* variables tell together, and what long curves
+        tell beyond some 4,096 patterns, is estimated from rows drawn from the model, always the same ones.
+    n_rows : int
+        How many patterns or rows that is.
+
+    Examples
+    --------
+    >>> from latentree import Tree
+    >>> from latentree._variables import numbered
+    >>> tables = {"z": [0.5, 0.5], "x1": [[1, 0], [0, 1]], "x2": [[0.5, 0.5], [0.5, 0.5]]}
+    >>> curves = InformationCurves(Model.from_tables(Tree.star(2, [2, 2]), numbered([2, 2]), tables))
+    >>> curve = curves.of(0)
+    >>> curve.leaves, [round(x, 4) for x in curve.together], round(curve.total, 4)
+    ((1, 2), [0.6931, 0.6931], 0.6931)
+    """
+
+    def __init__(self, model: Model, most: int = 12) -> None:
+        self.model = model
+        self.most = most
+        self._near = _Neighbours(model)
+        manifest = [int(v) for v in model.tree.manifest]
+        cards = [int(model.tree.cardinality[v]) for v in manifest]
+        self.exact = prod(cards) <= MOST_PATTERNS
+        codes = _all_patterns(cards) if self.exact else sample(model, MOST_PATTERNS, np.random.default_rng(0))
+        self.n_rows = len(codes)
+        self._codes = {v: np.ascontiguousarray(codes[:, i]).astype(np.int32) for i, v in enumerate(manifest)}
+        plan = Plan(model.tree, [Evidence(v, c) for v, c in self._codes.items()], np.ones(len(codes)))
+        latents = [int(z) for z in model.tree.latent]
+        self._weights = np.full(len(codes), 1 / len(codes))
+        if self.exact:
+            self._weights = np.exp(plan.row_log_likelihood(model.parameters))
+        seen = self._weights > 0
+        posteriors = plan.posteriors(model.parameters, latents) if latents else []
+        self._left = {
+            z: float(self._weights[seen] @ entropy_of(p[seen])) for z, p in zip(latents, posteriors, strict=True)
+        }
+
+    def of(self, node: int) -> Curve:
+        """Return the curve of one latent variable."""
+        whole = float(entropy_of(self._near.marginals[node]))
+        found = list(islice(self._near.most_telling(node), self.most))
+        leaves = [v for v, _, _ in found]
+        n_exact = self._enumerable(leaves)
+        together = [whole - left for left in self._left_exactly(node, leaves[:n_exact])]
+        if n_exact < len(leaves):
+            together += [whole - left for left in self._left_in_rows(node, leaves)[n_exact:]]
+        total = max(whole - self._left[node], *together[:n_exact], 0.0)
+        # What is drawn is uncertain; that more variables never tell less is not.
+        rising = np.minimum(np.maximum.accumulate(np.maximum(together, 0.0)), total)
+        alone, profiles = tuple(told for _, told, _ in found), tuple(p for _, _, p in found)
+        return Curve(node, total, tuple(leaves), alone, tuple(rising.tolist()), profiles)
+
+    def _enumerable(self, leaves: Sequence[int]) -> int:
+        """How many of the leaves have few enough patterns."""
+        patterns = np.cumprod([float(self.model.tree.cardinality[v]) for v in leaves])
+        return int((patterns <= MOST_PATTERNS).sum())
+
+    def _left_exactly(self, node: int, leaves: Sequence[int]) -> list[float]:
+        """Entropy of the node that is left once each of the leaves is known too, over all their patterns."""
+        return [float(p @ left) for left, p in self._after(node, leaves)]
+
+    def _left_in_rows(self, node: int, leaves: Sequence[int]) -> list[float]:
+        """The same over the rows at hand."""
+        return [float(self._weights @ left) for left, _ in self._after(node, leaves, self._codes)]
+
+    def _after(
+        self, node: int, leaves: Sequence[int], codes: Mapping[int, NDArray[np.int32]] | None = None
+    ) -> Iterator[tuple[FloatArray, FloatArray]]:
+        """Leaf by leaf, the node's entropy in each row, and P(row of the leaves so far).
+
+        Without codes the rows are all patterns: those so far, each with every state of the next leaf.
+        """
+        heard: dict[int, dict[int, FloatArray]] = {}  # what each node has heard, by whom
+        n_rows = 1
+        for leaf in leaves:
+            states = np.eye(int(self.model.tree.cardinality[leaf]))
+            if codes is None:
+                for messages in heard.values():
+                    for sender, message in messages.items():
+                        messages[sender] = message.repeat(len(states), axis=0)
+                own = np.tile(states, (n_rows, 1))
+                n_rows *= len(states)
+            else:
+                own = states[codes[leaf]]
+            heard.setdefault(leaf, {})[leaf] = own
+            v = leaf
+            for towards in self._near.path(leaf, node):
+                heard.setdefault(towards, {})[v] = _product(heard[v]) @ self._near.across(towards, v).T
+                v = towards
+            p = _product(heard[node]) * self._near.marginals[node]
+            total = p.sum(axis=1, keepdims=True)
+            yield entropy_of(np.divide(p, total, out=np.zeros_like(p), where=total > 0)), total[:, 0]
+
+
+def _all_patterns(cards: Sequence[int]) -> NDArray[np.int16]:
+    """Every combination of states, a row each; one row without columns if there are none."""
+    patterns = np.indices(cards, dtype=np.int16).reshape(len(cards), prod(cards))
+    return np.ascontiguousarray(patterns.T)
+
+
+def _product(messages: Mapping[int, FloatArray]) -> FloatArray:
+    first, *others = messages.values()
+    return reduce(np.multiply, others, first)
+
+
+@dataclass
+class _Neighbours:
+    """Ways through a tree and P(next | this) on them."""
+
+    model: Model
+    marginals: list[FloatArray] = field(default_factory=list)
+    _across: dict[tuple[int, int], FloatArray] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.marginals = self.model.marginals()
+
+    def across(self, a: int, b: int) -> FloatArray:
+        """P(b | a) of two neighbours. A state of ``a`` that never occurs says nothing."""
+        if (a, b) not in self._across:
+            tree = self.model.tree
+            if b and tree.parent[b] == a:
+                self._across[a, b] = self.model.table(b)
+            else:
+                joint = (self.marginals[b][:, None] * self.model.table(a)).T
+                p = self.marginals[a][:, None]
+                nothing = np.tile(self.marginals[b], (len(p), 1))
+                self._across[a, b] = np.divide(joint, p, out=nothing, where=p > 0)
+        return self._across[a, b]
+
+    def path(self, start: int, end: int) -> list[int]:
+        """Nodes from one to another, without the first."""
+        down, up = self.model.tree.path_from_root(end), self.model.tree.path_from_root(start)
+        shared = sum(1 for a, b in zip(down, up, strict=False) if a == b)
+        return [*up[shared - 1 : -1][::-1], *down[shared:]]
+
+    def most_telling(self, node: int) -> Iterator[tuple[int, float, FloatArray]]:
+        """Manifest nodes, their mutual information with a node, falling, and P(manifest | node).
+
+        Nothing beyond a node can tell more than the node itself (data-processing inequality). So the best open end is
+        always looked at next, and what comes out comes out in order: only a part of the tree is ever visited.
+        """
+        tree = self.model.tree
+        prior = self.marginals[node]
+        open_ends: list[tuple[float, int, int, NDArray[np.float64]]] = [(-np.inf, node, -1, np.eye(len(prior)))]
+        while open_ends:
+            least, v, before, given = heapq.heappop(open_ends)
+            if v != node and tree.variable[v] >= 0:
+                yield v, -least, given
+            for u in tree.neighbours(v):
+                if u != before:
+                    further = given @ self.across(v, u)
+                    # Never above what the way there tells: rounding must not disturb the order.
+                    told = min(mutual_information(prior, further), -least)
+                    heapq.heappush(open_ends, (-told, u, v, further))

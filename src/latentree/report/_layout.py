@@ -1,0 +1,243 @@
+"""Where the nodes of a tree are drawn.
+
+Trees are unrooted; a drawing begins at the middle, so that branches are short. Nodes without visible children get one
+slot after the other, an inner node stands half way between its first and its last child. Slots and depths become places
+in two ways: in *rows*, from left to right, every leaf on a line of its own; or *radial*, leaves around a circle, which
+shows a tree of a thousand leaves on one screen. ``page/arrange.js`` does the same when branches are folded.
+"""
+
+from __future__ import annotations
+
+import math
+import unicodedata
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+
+from .._tree import Tree
+
+__all__ = ["Arrangement", "Place", "arrange", "places", "shortened", "style_for", "text_width"]
+
+GROUP_GAP = 0.6
+"""Slots left free after the children of a node."""
+
+ROW, RING_ROW = 22.0, 15.0
+"""Height of a slot in rows, and its length on the circle."""
+
+COLUMN_GAP, RING_GAP = 72.0, 120.0
+"""Room for edges between columns, and between rings."""
+
+LONGEST = 28
+"""Names are cut to this many characters where they are drawn."""
+
+MANY_LEAVES = 60
+"""Trees of more leaves are drawn radially unless asked otherwise."""
+
+
+@dataclass(frozen=True)
+class Arrangement:
+    """Order and slots of a tree's nodes.
+
+    Attributes
+    ----------
+    root : int
+        Where the drawing begins.
+    parent : list of int
+        Parent of each node in the drawing, -1 for the root.
+    children : list of list of int
+        Children in order: leaves first, those with the strongest edge on top.
+    order : list of int
+        Visible nodes, every parent before its children.
+    slot, depth : list of float, list of int
+        Of each visible node.
+    n_slots : float
+        Slots taken by all.
+    """
+
+    root: int
+    parent: list[int]
+    children: list[list[int]]
+    order: list[int]
+    slot: list[float]
+    depth: list[int]
+    n_slots: float
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where a node is drawn: its left end in rows, its middle in a radial drawing.
+
+    Attributes
+    ----------
+    x, y : float
+        In pixels.
+    angle : float or None
+        Direction from the centre, in a radial drawing.
+    radius : float
+        Distance from the centre.
+    """
+
+    x: float
+    y: float
+    angle: float | None = None
+    radius: float = 0.0
+
+
+def arrange(tree: Tree, strength: Sequence[float] | None = None, folded: Collection[int] = ()) -> Arrangement:
+    """Give every node its slot and depth.
+
+    Parameters
+    ----------
+    tree : Tree
+        The tree.
+    strength : sequence of float, optional
+        Of the edge above each node; leaves with strong edges come first.
+    folded : collection of int
+        Nodes whose children are hidden.
+
+    Examples
+    --------
+    >>> arrange(Tree.star(2, [2, 2, 2])).slot
+    [1.0, 0.0, 1.0, 2.0]
+    """
+    root = _middle(tree)
+    order, parent = [root], {root: -1}
+    for v in order:
+        for u in tree.neighbours(v):
+            if u not in parent:
+                parent[u] = v
+                order.append(u)
+    n_leaves = [0] * tree.n_nodes
+    for v in reversed(order):
+        n_leaves[v] = n_leaves[v] or 1
+        if parent[v] >= 0:
+            n_leaves[parent[v]] += n_leaves[v]
+    above = [int(tree.parent[v]) for v in range(tree.n_nodes)]
+
+    def key(v: int) -> tuple[bool, float, int]:
+        inner = len(tree.neighbours(v)) > 1
+        # The edge between v and its parent in the drawing is the one above whichever is lower in the tree.
+        edge = v if above[v] == parent[v] else parent[v]
+        return inner, -float(n_leaves[v] if inner else (strength[edge] if strength is not None else 0.0)), v
+
+    children: list[list[int]] = [[] for _ in range(tree.n_nodes)]
+    for v in order[1:]:
+        children[parent[v]].append(v)
+    children = [sorted(own, key=key) for own in children]
+    visible, slot, depth, n_slots = _slots(root, children, set(folded))
+    return Arrangement(root, [parent[v] for v in range(tree.n_nodes)], children, visible, slot, depth, n_slots)
+
+
+def _slots(root: int, children: list[list[int]], folded: set[int]) -> tuple[list[int], list[float], list[int], float]:
+    order: list[int] = []
+    slot, depth = [0.0] * len(children), [0] * len(children)
+    free = 0.0
+    stack = [(root, False)]
+    while stack:
+        v, done = stack.pop()
+        own = [] if v in folded else children[v]
+        if done:
+            slot[v] = (slot[own[0]] + slot[own[-1]]) / 2
+            free += GROUP_GAP
+            continue
+        order.append(v)
+        if not own:
+            slot[v] = free
+            free += 1
+            continue
+        stack.append((v, True))
+        for c in reversed(own):
+            depth[c] = depth[v] + 1
+            stack.append((c, False))
+    return order, slot, depth, free
+
+
+def _middle(tree: Tree) -> int:
+    """The middle of a longest path, and a latent node if one is there."""
+
+    def farthest(start: int) -> tuple[int, dict[int, int]]:
+        order, before = [start], {start: -1}
+        for v in order:
+            for u in tree.neighbours(v):
+                if u not in before:
+                    before[u] = v
+                    order.append(u)
+        return order[-1], before
+
+    end, before = farthest(farthest(0)[0])
+    path = [end]
+    while before[path[-1]] >= 0:
+        path.append(before[path[-1]])
+    middle = path[len(path) // 2]
+    if tree.variable[middle] < 0:
+        return middle
+    return next((u for u in tree.neighbours(middle) if tree.variable[u] < 0), middle)
+
+
+def style_for(tree: Tree) -> str:
+    """Which way suits a tree: ``"rows"`` or ``"radial"``."""
+    n_leaves = sum(1 for v in range(tree.n_nodes) if len(tree.neighbours(v)) <= 1)
+    return "rows" if n_leaves <= MANY_LEAVES else "radial"
+
+
+def places(arrangement: Arrangement, widths: Sequence[float], style: str = "rows") -> dict[int, Place]:
+    """Turn slots and depths into places on the drawing.
+
+    Parameters
+    ----------
+    arrangement : Arrangement
+        From :func:`arrange`.
+    widths : sequence of float
+        Width of each node that has children.
+    style : {"rows", "radial"}
+        Which way.
+
+    Examples
+    --------
+    >>> found = places(arrange(Tree.star(2, [2, 2, 2])), [40] * 4)
+    >>> found[0], found[1]
+    (Place(x=0.0, y=22.0, angle=None, radius=0.0), Place(x=112.0, y=0.0, angle=None, radius=0.0))
+    """
+    inner = [v for v in arrangement.order if arrangement.children[v]]
+    deepest = max((arrangement.depth[v] for v in inner), default=0)
+    if style == "rows":
+        starts = [0.0]
+        for d in range(deepest + 1):
+            widest = max((widths[v] for v in inner if arrangement.depth[v] == d), default=0.0)
+            starts.append(starts[-1] + widest + COLUMN_GAP)
+        return {v: Place(starts[arrangement.depth[v]], arrangement.slot[v] * ROW) for v in arrangement.order}
+    # Rings by how far the leaves below are: nodes above leaves stand far out, where there is room for them.
+    height = [0] * len(arrangement.children)
+    for v in reversed(arrangement.order[1:]):
+        up = arrangement.parent[v]
+        height[v] = max(height[v], 1 if arrangement.children[v] else 0)
+        height[up] = max(height[up], height[v] + 1)
+    rings = max(height[arrangement.root], 1)
+    outer = max(arrangement.n_slots * RING_ROW / math.tau, rings * RING_GAP)
+    found = {}
+    for v in arrangement.order:
+        angle = math.tau * (arrangement.slot[v] + 0.5) / max(arrangement.n_slots, 1.0) - math.pi / 2
+        radius = 0.0 if v == arrangement.root else outer * (1 - height[v] / rings)
+        found[v] = Place(radius * math.cos(angle), radius * math.sin(angle), angle, radius)
+    return found
+
+
+def text_width(text: str, size: float = 12.0) -> float:
+    """Estimate how wide a text is drawn; wide characters count double.
+
+    Examples
+    --------
+    >>> round(text_width("abc"), 2)
+    20.16
+    """
+    return size * sum(1.0 if unicodedata.east_asian_width(c) in "WF" else 0.56 for c in text)
+
+
+def shortened(text: str, most: int = LONGEST) -> str:
+    """Cut a name that is too long to draw.
+
+    Examples
+    --------
+    >>> shortened("a very long name indeed", 12)
+    'a very long…'
+    """
+    return text if len(text) <= most else text[: most - 1].rstrip() + "…"

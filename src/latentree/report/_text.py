@@ -1,0 +1,430 @@
+"""Reports as text: tables for a terminal by rich, or plain text of 80 columns."""
+
+from __future__ import annotations
+
+import io
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from rich.box import Box
+from rich.cells import cell_len, set_cell_size
+from rich.console import Console, Group, RenderableType
+from rich.padding import Padding
+from rich.table import Table as Grid
+from rich.text import Text
+
+__all__ = ["Shown", "render", "to_text"]
+
+Report = Mapping[str, Any]
+
+MOST_VARIABLES, MOST_STATES = 30, 12
+"""How many variables, and states of each, are shown unless more are asked for."""
+
+NAME_WIDTH = 24
+"""Names of variables and states may be this long even if fewer classes fit beside them then."""
+
+LEAST_NAME = 9
+"""They are never cut further than this."""
+
+GAP = 2
+"""Blanks between columns."""
+
+# Plain characters, so that no terminal or file is too old for it. Eight lines: top, head, head row, row, ...
+RULED = Box("    \n    \n -- \n    \n    \n    \n    \n    \n", ascii=True)
+
+
+class Shown(str):
+    """Text that shows itself as it reads, also where Python would show quotes and backslashes."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return str(self)
+
+
+def to_text(
+    report: Report,
+    *,
+    width: int = 80,
+    max_variables: int | None = MOST_VARIABLES,
+    max_states: int | None = MOST_STATES,
+) -> str:
+    """Write a report as plain text.
+
+    Parameters
+    ----------
+    report : dict
+        What :func:`~latentree.report.describe` or :meth:`~latentree.report.Comparison.to_dict` returned.
+    width : int, default 80
+        Columns of text.
+    max_variables, max_states : int or None
+        Of more variables, those that tell most about the class are shown; of more states, the most frequent. None
+        shows all.
+
+    Examples
+    --------
+    >>> from latentree import datasets
+    >>> import numpy as np
+    >>> from latentree.estimation import fit_classes
+    >>> from latentree.report import describe
+    >>> fit = fit_classes(datasets.load("hiv_test"), 2, rng=np.random.default_rng(0))
+    >>> print(to_text(describe(fit)).splitlines()[0])
+    Latent class model: 2 classes, 4 variables, 428 rows (9 distinct)
+    """
+    file = io.StringIO()
+    # Not a terminal: no colour, no styles, whatever the environment says.
+    console = Console(file=file, width=width, force_terminal=False, force_jupyter=False, color_system=None, _environ={})
+    console.print(render(report, width=width, max_variables=max_variables, max_states=max_states))
+    return "\n".join(line.rstrip() for line in file.getvalue().splitlines())
+
+
+def render(
+    report: Report,
+    *,
+    width: int = 80,
+    max_variables: int | None = MOST_VARIABLES,
+    max_states: int | None = MOST_STATES,
+) -> RenderableType:
+    """Make what ``rich`` prints: the same as :func:`to_text`, the main things in bold."""
+    if report["kind"] == "latent class":
+        return Group(*_spaced(_latent_class(report, width, max_variables, max_states)))
+    if report["kind"] == "latent tree":
+        from ._text_tree import tree_parts  # which is made of the same pieces
+
+        return Group(*_spaced(tree_parts(report, width, everything=max_variables is None)))
+    if report["kind"] == "posterior":
+        from ._sampled_text import posterior_parts
+
+        return Group(*_spaced(posterior_parts(report, width, max_variables, max_states)))
+    return Group(*_spaced(_comparison(report, width)))
+
+
+# ---- a latent class model ----------------------------------------------------------------------------------------
+
+
+def _latent_class(
+    report: Report, width: int, max_variables: int | None, max_states: int | None
+) -> Iterator[RenderableType]:
+    yield Text(_title(report), style="bold")
+    yield _statistics(report, width)
+    yield Text(_course(report))
+    if report["warnings"]:
+        yield _listed("Warnings", report["warnings"], "bold yellow")
+    yield _sizes(report["classes"])
+    yield from _profiles(report, width, max_variables, max_states)
+    if "statistics" in report:
+        yield from _further(report["statistics"], report["classes"])
+    if report["notes"]:
+        yield _listed("Notes", report["notes"], "bold")
+
+
+def _title(report: Report) -> str:
+    rows = f"{_number(report['n'])} rows ({report['n_patterns']:,} distinct)"
+    if report.get("n_weighted") is not None:
+        weights = f"weights adding up to {_number(report['n'])}"
+        rows = f"{_count(report['n_weighted'], 'row')}, {weights} ({report['n_patterns']:,} distinct)"
+    missing = f", {100 * report['missing']:.2g} % of the cells missing" if report["missing"] else ""
+    kind = f"Latent class model: {_count(report['n_classes'], 'class', 'classes')}"
+    return f"{kind}, {_count(report['n_variables'], 'variable')}, {rows}{missing}"
+
+
+def _statistics(report: Report, width: int) -> RenderableType:
+    free = report["degrees_of_freedom"]
+    pairs = [
+        ("Log-likelihood", _decimals(report["log_likelihood"], 3)),
+        ("Parameters", f"{report['n_parameters']:,}"),
+        ("AIC (higher is better)", _decimals(report["aic"], 3)),
+        ("Degrees of freedom", "very many" if free is None else f"{free:,}"),
+        ("BIC (higher is better)", _decimals(report["bic"], 3)),
+        ("Relative entropy", _decimals(report["relative_entropy"], 3)),
+    ]
+    columns = [pairs[::2], pairs[1::2]]
+    needed = sum(max(len(pair[i]) for pair in own) + GAP for own in columns for i in (0, 1))
+    if needed > width:
+        columns = [[*pairs[::2], *pairs[1::2]]]  # below each other
+    grid = Grid.grid(padding=(0, 2, 0, 0))
+    for _ in columns:
+        grid.add_column(no_wrap=needed <= width)
+        grid.add_column(justify="right", no_wrap=True)
+    for row in zip(*columns, strict=True):
+        grid.add_row(*(cell for label, value in row for cell in (label, Text(value, style="bold"))))
+    return grid
+
+
+def _further(found: Report, classes: Sequence[Report]) -> Iterator[RenderableType]:
+    """Absolute fit, residuals, certainty and scores."""
+    yield Text(_absolute(found["absolute"]))
+    if "residuals" in found["residuals"]:
+        yield Text(_largest_residuals(found["residuals"]))
+    if "average" in found["assignment"]:
+        yield Text("Mean posterior of the rows assigned to each class", style="bold")
+        grid = _grid("assigned to", *(own["label"] for own in classes))
+        for own, row in zip(classes, found["assignment"]["average"], strict=True):
+            grid.add_row(_plain(own["label"]), *("-" if p is None else f"{p:.3f}" for p in row))
+        yield grid
+    known = {name: s["value"] for name, s in found["scores"].items() if s["value"] is not None}
+    told = ", ".join(f"{name} {_decimals(value, 2)}" for name, value in known.items())
+    yield Text(f"Scores (higher is better): {told}.")
+    loose = "" if found["identified"] else ": the structure is not identified"
+    yield Text(f"Effective dimension {found['effective_dimension']:,}{loose}.")
+
+
+def _absolute(found: Report) -> str:
+    if found["g2"] is None:
+        return f"G2 and X2 are not defined: {found['reason']}"
+    parts = [f"G2 {found['g2']:.2f}", f"X2 {found['x2']:.2f}", f"{found['degrees_of_freedom']:,} degrees of freedom"]
+    if found["p_g2"] is not None:
+        parts.append(f"p {found['p_g2']:.3f} and {found['p_x2']:.3f}")
+    more = f" {found['note']}" if found["note"] else ""
+    return ", ".join(parts) + f".{more}"
+
+
+def _largest_residuals(found: Report, most: int = 3) -> str:
+    names = found["names"]
+    pairs = [
+        (value, names[i], names[j])
+        for i, row in enumerate(found["residuals"])
+        for j, value in enumerate(row)
+        if i < j and value is not None
+    ]
+    largest = sorted(pairs, key=lambda p: -p[0])[:most]
+    told = ", ".join(f"{a} and {b} {value:.2f}" for value, a, b in largest)
+    return f"Largest bivariate residuals (X2/df; above 3.84 the classes leave something unexplained): {told}."
+
+
+def _course(report: Report) -> str:
+    seed = "" if report["seed"] is None else f", seed {report['seed']}"
+    ended = "Converged" if report["converged"] else "Not converged"
+    steps = f"{ended} after {_count(report['n_iter'], 'step')} in {report['seconds']:.2f} s{seed}."
+    starts, n = report["starts"], len(report["starts"]["objectives"])
+    if n == 1 or not report["converged"]:
+        return steps
+    found = f"All {n}" if starts["at_best"] == n else f"{starts['at_best']} of the {n}"
+    return f"{steps} {found} starts run to the end found this fit."
+
+
+def _sizes(classes: Sequence[Report]) -> RenderableType:
+    counted = all(own["count"] is not None for own in classes)
+    grid = _grid("class", "size", *(["cases"] if counted else []))
+    for own in classes:
+        cases = [f"{own['count']:,.1f}"] if counted else []
+        grid.add_row(_plain(own["label"]), _percent(own["size"]), *cases)
+    return grid
+
+
+def _profiles(
+    report: Report, width: int, max_variables: int | None, max_states: int | None
+) -> Iterator[RenderableType]:
+    chosen = _most_telling(report["variables"], max_variables)
+    room = _room(report["classes"], chosen, width)
+    for part in _parts(report["classes"], room, width):
+        yield _profile_table(chosen, part, max_states, room)
+    left = len(report["variables"]) - len(chosen)
+    if left:
+        shown = f"The {len(chosen)} variables that tell most about the class are shown, {left:,} more are not"
+        yield Text(f"{shown}: use max_variables=None to see all.")
+
+
+def _most_telling(variables: Sequence[Report], most: int | None) -> list[Report]:
+    """In their own order, the variables to show."""
+    if most is None or len(variables) <= most:
+        return list(variables)
+    ranked = sorted(range(len(variables)), key=lambda i: -variables[i]["information"])
+    return [variables[i] for i in sorted(ranked[:most])]
+
+
+def _room(classes: Sequence[Report], variables: Sequence[Report], width: int) -> tuple[int, int]:
+    """Room for the names of variables and of states: what they need, or what the numbers leave of the width."""
+    names = max(len("variable"), *(cell_len(_plain(v["name"]).plain) for v in variables))
+    states = max(len("(99 more)"), *(cell_len(_plain(s).plain) for v in variables for s in v["labels"]))
+    number = _number_width(classes)
+    left = width - 2 * GAP - number * len(classes)
+    # Many classes are shown in parts, so that names keep some room, but at least one class stands beside them.
+    left = max(left, min(2 * NAME_WIDTH, width - 2 * GAP - number), 2 * LEAST_NAME)
+    half = left // 2
+    if names + states <= left:
+        return names, states
+    if names <= half:
+        return names, left - names
+    return (left - states, states) if states <= left - half else (half, left - half)
+
+
+def _number_width(classes: Sequence[Report]) -> int:
+    return max(len(own["label"]) for own in classes) + GAP
+
+
+def _parts(classes: Sequence[Report], room: tuple[int, int], width: int) -> Iterator[Sequence[Report]]:
+    """As many classes side by side as the width has room for."""
+    most = max(1, (width - sum(room) - 2 * GAP) // _number_width(classes))
+    for start in range(0, len(classes), most):
+        yield classes[start : start + most]
+
+
+def _profile_table(
+    variables: Sequence[Report], classes: Sequence[Report], max_states: int | None, room: tuple[int, int]
+) -> RenderableType:
+    grid = _grid("variable", "state", *(own["label"] for own in classes), texts=2)
+    grid.title = Text("P(state | class)", style="bold")
+    grid.title_justify = "left"
+    names = _shortened([v["name"] for v in variables], room[0])
+    for variable, shown in zip(variables, names, strict=True):
+        name, labels = shown, variable["labels"]
+        states = _shortened(labels, room[1])
+        for i in _most_frequent(variable["marginal"], max_states):
+            grid.add_row(name, states[i], *(_cell(own, variable["name"], labels[i]) for own in classes))
+            name = Text("")
+        if max_states is not None and len(labels) > max_states:
+            grid.add_row("", f"({len(labels) - max_states:,} more)")
+    return grid
+
+
+def _most_frequent(marginal: Sequence[float], most: int | None) -> list[int]:
+    """In their own order, the states to show."""
+    if most is None or len(marginal) <= most:
+        return list(range(len(marginal)))
+    return sorted(sorted(range(len(marginal)), key=lambda i: -marginal[i])[:most])
+
+
+def _cell(own: Report, variable: str, label: str) -> Text:
+    profile = own["profile"][variable]
+    p = profile[label]
+    # The most probable answer of the class, if there is anything to tell it from.
+    dominant = len(profile) > 1 and p == max(profile.values())
+    return Text(f"{p:.3f}", style="bold" if dominant else "")
+
+
+# ---- a comparison ------------------------------------------------------------------------------------------------
+
+_HEADS = {
+    "log_likelihood": "log-lik.",
+    "n_parameters": "parameters",
+    "relative_entropy": "rel. entropy",
+    "smallest_class": "smallest",
+}
+
+
+def _comparison(report: Report, width: int) -> Iterator[RenderableType]:
+    scores = list(report["scores"])
+    names = ["log_likelihood", "n_parameters", *scores]
+    names += [n for n in ("relative_entropy", "smallest_class") if n not in scores]
+    columns = [_compared_column(report, name) for name in names]
+    marks = ((row, "" if row["converged"] else "!", "" if row["identified"] else "?") for row in report["fits"])
+    numbers = [f"{stopped}{loose}{row['n_classes']:,}" for row, stopped, loose in marks]
+    first = [Text("classes"), *map(Text, numbers)]
+    for part in _side_by_side(columns, width - len("classes")):
+        grid = _grid(texts=0)
+        for head, *_ in (first, *part):
+            grid.add_column(head, justify="right", no_wrap=True)
+        for cells in list(zip(first, *part, strict=True))[1:]:
+            grid.add_row(*cells)
+        yield grid
+    legend = "" if all(row["converged"] for row in report["fits"]) else " ! did not converge."
+    if not all(row["identified"] for row in report["fits"]):
+        legend += " ? not identified: some parameters are free to move."
+    yield Text(f"Scores: higher is better, * is best.{legend} {_chosen(report['best'])}")
+    words = [f"{_count(row['n_classes'], 'class', 'classes')}: {w}" for row in report["fits"] for w in row["warnings"]]
+    if report["skipped"]:
+        why = "It was interrupted" if report["interrupted"] else "The time was over"
+        words.append(f"{why} before {', '.join(map(str, report['skipped']))} classes were fitted.")
+    if words:
+        yield _listed("Warnings", words, "bold yellow")
+
+
+def _compared_column(report: Report, name: str) -> list[Text]:
+    best = report["best"].get(name)
+    cells = (_compared(name, row[name], row["n_classes"] == best) for row in report["fits"])
+    return [Text(_HEADS.get(name, name)), *cells]
+
+
+def _compared(name: str, value: float | None, best: bool) -> Text:
+    if value is None:  # a score that is not defined for this fit
+        return Text("-")
+    if name == "n_parameters":
+        return Text(f"{value:,}")
+    if name == "smallest_class":
+        return Text(_percent(value))
+    text = _decimals(value, 3 if name == "relative_entropy" else 2)
+    return Text(f"*{text}", style="bold") if best else Text(text)
+
+
+def _side_by_side(columns: Sequence[list[Text]], width: int) -> Iterator[list[list[Text]]]:
+    """As many columns side by side as the width has room for."""
+    part: list[list[Text]] = []
+    room = width
+    for column in columns:
+        need = max(cell.cell_len for cell in column) + GAP
+        if part and need > room:
+            yield part
+            part, room = [], width
+        part.append(column)
+        room -= need
+    yield part
+
+
+def _chosen(best: Mapping[str, int]) -> str:
+    return " ".join(f"{name}: {_count(k, 'class', 'classes')}." for name, k in best.items())
+
+
+# ---- words and numbers -------------------------------------------------------------------------------------------
+
+
+def _grid(*heads: str, texts: int = 1) -> Grid:
+    """Make a table whose first columns hold text and whose other columns hold numbers."""
+    grid = Grid(box=RULED, padding=(0, GAP - 1, 0, 0), show_edge=False, pad_edge=False, header_style="bold")
+    for i, head in enumerate(heads):
+        grid.add_column(_plain(head), justify="left" if i < texts else "right", no_wrap=True)
+    return grid
+
+
+def _spaced(parts: Iterator[RenderableType]) -> Iterator[RenderableType]:
+    for i, part in enumerate(parts):
+        yield part if i == 0 else Padding(part, (1, 0, 0, 0))
+
+
+def _listed(head: str, texts: Sequence[str], style: str) -> RenderableType:
+    grid = Grid.grid(padding=(0, 1, 0, 0))
+    for text in texts:
+        grid.add_row("-", _plain(text))
+    return Group(Text(head, style=style), grid)
+
+
+def _plain(text: str) -> Text:
+    """Show text from the data as it is: no markup in it is obeyed, and nothing in it can steer the terminal."""
+    return Text("".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text))
+
+
+def _shortened(names: Sequence[str], room: int) -> list[Text]:
+    """Show names in the room there is: cut at the end, or in the middle where the beginnings are the same."""
+    shown = [_plain(name).plain for name in names]
+    cut = [_cut_end(name, room) for name in shown]
+    often = Counter(cut)
+    return [Text(c if often[c] == 1 else _cut_middle(s, room)) for s, c in zip(shown, cut, strict=True)]
+
+
+def _cut_end(text: str, room: int) -> str:
+    return text if cell_len(text) <= room else set_cell_size(text, room - 3).rstrip() + "..."
+
+
+def _cut_middle(text: str, room: int) -> str:
+    if cell_len(text) <= room:
+        return text
+    tail = (room - 3) // 2
+    ending = set_cell_size(text[::-1], tail)[::-1]
+    return set_cell_size(text, room - 3 - tail).rstrip() + "..." + ending.lstrip()
+
+
+def _count(n: int, one: str, many: str | None = None) -> str:
+    return f"{n:,} {one if n == 1 else many or one + 's'}"
+
+
+def _number(x: float) -> str:
+    return f"{x:,.0f}" if float(x).is_integer() else f"{x:,.6g}"
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.1f} %"
+
+
+def _decimals(value: float | None, digits: int) -> str:
+    return "-" if value is None else f"{value:,.{digits}f}"

@@ -1,0 +1,209 @@
+"""Reports of trees as text."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from rich.console import RenderableType
+from rich.table import Table as Grid
+from rich.text import Text
+
+from ._layout import arrange
+from ._svg import Drawing
+from ._text import (
+    GAP,
+    MOST_STATES,
+    MOST_VARIABLES,
+    RULED,
+    _count,
+    _decimals,
+    _grid,
+    _listed,
+    _number,
+    _percent,
+    _plain,
+    _profiles,
+    _shortened,
+    _sizes,
+)
+
+__all__ = ["tree_parts"]
+
+Report = Mapping[str, Any]
+
+MOST_LATENTS = 40
+"""How many latent variables are listed unless all are asked for."""
+
+MOST_PROFILES = 12
+"""Of how many the most frequent answers are shown, likewise."""
+
+MOST_STEPS = 20
+"""How many steps of a search, likewise."""
+
+
+def tree_parts(report: Report, width: int, *, everything: bool = False) -> Iterator[RenderableType]:
+    """The parts of the report, from top to bottom."""
+    yield Text(_title(report), style="bold")
+    yield _facts(report)
+    if "search" in report:
+        yield Text(_search(report["search"]))
+    if report.get("warnings"):
+        yield _listed("Warnings", report["warnings"], "bold yellow")
+    yield from _structure(report, width, everything)
+    if report.get("notes"):
+        yield _listed("Notes", report["notes"], "bold")
+
+
+def _search(told: Report) -> str:
+    seed = "" if told["seed"] is None else f", seed {told['seed']}"
+    ended = "Found" if told["complete"] else "Best found"
+    found = f"{ended} by the method '{told['method']}' in {told['seconds']:.2f} s"
+    return f"{found}, {_count(told['steps'], 'step')}{seed}; {told['score'].upper()} {_decimals(told['value'], 3)}."
+
+
+def _structure(report: Report, width: int, everything: bool) -> Iterator[RenderableType]:
+    if report["star"]:
+        yield from _star(report, width, everything)
+        return
+    yield Text("Latent variables (numbers of states) and the variables below them", style="bold")
+    yield _outline(report, width, everything)
+    if report["latents"]:
+        yield Text("Sizes of their states, and the variables that tell most about them", style="bold")
+        yield _latents(report, width, everything)
+        yield Text("What their states answer most often", style="bold")
+        for z in report["latents"] if everything else report["latents"][:MOST_PROFILES]:
+            yield _typical(report, z, width)
+    if report["trace"]:
+        yield Text("How the tree grew", style="bold")
+        yield _steps(report["trace"], everything)
+
+
+def _title(report: Report) -> str:
+    rows = ""
+    if report["n"] is not None:
+        rows = f", {_number(report['n'])} rows ({report['n_patterns']:,} distinct)"
+        rows += f", {100 * report['missing']:.2g} % of the cells missing" if report["missing"] else ""
+    if report["star"]:
+        classes = _count(report["nodes"][0]["cardinality"], "class", "classes")
+        return f"Latent class model: {classes}, {_count(report['n_variables'], 'variable')}{rows}"
+    size = f"{_count(report['n_variables'], 'variable')}, {_count(report['n_latents'], 'latent variable')}"
+    return f"Latent tree model: {size}{rows}"
+
+
+def _star(report: Report, width: int, everything: bool) -> Iterator[RenderableType]:
+    """A latent class model: sizes and profiles, as for a fit."""
+    root, *leaves = report["nodes"]
+    told = {edge["child"]: edge["information"] for edge in report["edges"]}
+    variables = [{**leaf, "information": told[i]} for i, leaf in enumerate(leaves, 1)]
+    counts = report["latents"][0]["counts"]
+    classes = [
+        {
+            "label": label,
+            "size": root["marginal"][i],
+            "count": None if counts is None else counts[i],
+            "profile": {leaf["name"]: dict(zip(leaf["labels"], leaf["table"][i], strict=True)) for leaf in leaves},
+        }
+        for i, label in enumerate(root["labels"])
+    ]
+    limits = (None, None) if everything else (MOST_VARIABLES, MOST_STATES)
+    yield _sizes(classes)
+    yield from _profiles({"classes": classes, "variables": variables}, width, *limits)
+
+
+def _facts(report: Report) -> RenderableType:
+    grid = Grid.grid(padding=(0, 2, 0, 0))
+    grid.add_column(no_wrap=True)
+    grid.add_column(justify="right", no_wrap=True)
+    grid.add_row("Parameters", Text(f"{report['n_parameters']:,}", style="bold"))
+    if report["n"] is not None:
+        for label, key in (
+            ("Log-likelihood", "log_likelihood"),
+            ("AIC (higher is better)", "aic"),
+            ("BIC (higher is better)", "bic"),
+        ):
+            grid.add_row(label, Text(_decimals(report[key], 3), style="bold"))
+        if report["impossible"]:
+            grid.add_row(
+                "Distinct rows that the model holds impossible", Text(f"{report['impossible']:,}", style="bold")
+            )
+    return grid
+
+
+def _outline(report: Report, width: int, everything: bool) -> Text:
+    drawing = Drawing(report, "rows")
+    arrangement = arrange(drawing.tree, drawing.information)
+    lines = []
+    inner = [v for v in arrangement.order if arrangement.children[v]] or arrangement.order[:1]
+    for v in inner if everything else inner[:MOST_LATENTS]:
+        node = report["nodes"][v]
+        start = f"{'  ' * arrangement.depth[v]}{_plain(node['name']).plain} ({node['cardinality']})"
+        leaves = [report["nodes"][c]["name"] for c in arrangement.children[v] if not arrangement.children[c]]
+        lines.append(_with_leaves(start, [_plain(name).plain for name in leaves], None if everything else width))
+    if len(lines) < len(inner):
+        lines.append(
+            f"... and {_count(len(inner) - len(lines), 'latent variable')} more (max_variables=None shows all)"
+        )
+    return Text("\n".join(lines))
+
+
+def _with_leaves(start: str, leaves: Sequence[str], width: int | None) -> str:
+    if not leaves:
+        return start
+    whole = f"{start}: {', '.join(leaves)}"
+    if width is None or len(whole) <= width:
+        return whole
+    for n in range(len(leaves) - 1, 0, -1):
+        cut = f"{start}: {', '.join(leaves[:n])} and {len(leaves) - n} more"
+        if len(cut) <= width:
+            return cut
+    return f"{start}: {_count(len(leaves), 'variable')}"
+
+
+def _latents(report: Report, width: int, everything: bool) -> RenderableType:
+    with_data = report["n"] is not None
+    grid = _grid("latent", "sizes of its states", *(["certainty"] if with_data else []), "told by", texts=2)
+    grid.columns[-1].justify = "left"
+    latents = report["latents"] if everything else report["latents"][:MOST_LATENTS]
+    for z in latents:
+        sizes = " ".join(f"{p:.3f}" for p in z["sizes"][:8]) + (" ..." if len(z["sizes"]) > 8 else "")
+        told = ", ".join(_plain(report["nodes"][u["node"]]["name"]).plain for u in z["leaves"][:3])
+        sure = [_decimals(z["relative_entropy"], 3)] if with_data else []
+        grid.add_row(_shortened([z["name"]], 20)[0], sizes, *sure, _shortened([told], max(width - 52, 20))[0])
+    return grid
+
+
+def _typical(report: Report, z: Report, width: int) -> RenderableType:
+    """The states of a latent variable by the most frequent answers to the questions that tell most about it."""
+    room = (width - 22 - 9) // 3 - 2
+    leaves = z["leaves"][:3]
+    names = _shortened([report["nodes"][u["node"]]["name"] for u in leaves], room)
+    grid = Grid(box=RULED, padding=(0, GAP - 1, 0, 0), show_edge=False, pad_edge=False, header_style="bold")
+    grid.add_column(_shortened([z["name"]], 22)[0], no_wrap=True)
+    grid.add_column("size", justify="right", no_wrap=True)
+    for name in names:
+        grid.add_column(name, no_wrap=True)
+    for state, size in enumerate(z["sizes"]):
+        cells = [_answer(report["nodes"][u["node"]]["labels"], u["profile"][state], room) for u in leaves]
+        grid.add_row(str(state), _percent(size), *cells)
+    return grid
+
+
+def _answer(labels: Sequence[str], p: Sequence[float], room: int) -> Text:
+    best = max(range(len(p)), key=p.__getitem__)
+    return Text.assemble(_shortened([labels[best]], room - 5)[0], f" {100 * p[best]:.0f} %")
+
+
+def _steps(steps: Sequence[Report], everything: bool) -> RenderableType:
+    grid = _grid("step", "operation", "score", "log-lik.", "dimension", "seconds", texts=2)
+    shown = steps if everything else steps[-MOST_STEPS:]
+    for i, step in enumerate(shown, len(steps) - len(shown)):
+        numbers = [_decimals(step[name], digits) for name, digits in (("score", 2), ("log_likelihood", 2))]
+        grid.add_row(
+            str(i),
+            _shortened([step["operation"]], 32)[0],
+            *numbers,
+            _decimals(step["dimension"], 0),
+            _decimals(step["seconds"], 1),
+        )
+    return grid

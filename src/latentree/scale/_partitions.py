@@ -1,0 +1,294 @@
+"""A table in several: distinct rows that do not fit into memory together."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import tempfile
+import weakref
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .._files import read_text, write_atomically
+from .._table import Table, row_keys
+from .._types import FloatArray
+from .._variables import Variable
+from ..errors import DataError, FileFormatError, bad_parameter
+from ._merge import Codes, distinct
+
+if TYPE_CHECKING:
+    from .._model import Model
+    from ..engine._plan import Passes
+
+__all__ = ["Partitions", "Scattered"]
+
+T = TypeVar("T")
+
+FORMAT = "latentree-partitions"
+
+
+class Scattered(Table):
+    """A table whose rows lie in several tables, none of which holds a row of another.
+
+    It goes wherever only sums over rows are needed: :func:`latentree.estimate`, :func:`latentree.fit_classes`, most
+    scores. What needs all rows at once says so.
+
+    Attributes
+    ----------
+    variables, n
+        As those of any :class:`~latentree.Table`.
+    weight : float
+        Sum of the weights, which is ``n`` unless the sample size was given.
+    sizes : tuple of int
+        Distinct rows of each of the tables.
+    """
+
+    weight: float
+    sizes: tuple[int, ...]
+
+    def __init__(self, variables: Sequence[Variable], n: float, weight: float, sizes: Sequence[int]) -> None:
+        for name, value in (
+            ("variables", tuple(variables)),
+            ("n", float(n)),
+            ("weight", float(weight)),
+            ("sizes", tuple(int(s) for s in sizes)),
+        ):
+            object.__setattr__(self, name, value)
+
+    @property
+    def n_patterns(self) -> int:
+        """Number of distinct rows."""
+        return sum(self.sizes)
+
+    def _all_rows(self) -> NoReturn:
+        raise DataError(
+            f"This needs all {self.n_patterns:,} distinct rows at once, but they lie in {len(self.sizes)} tables, "
+            "because they did not fit into the memory allowed. Take a sample, table.sample(100_000, rng), or, if "
+            "they fit now, table.joined()."
+        )
+
+    @property
+    def codes(self) -> Codes:
+        """There are none: an error that says what to do."""
+        self._all_rows()
+
+    @property
+    def weights(self) -> FloatArray:
+        """There are none: an error that says what to do."""
+        self._all_rows()
+
+    @property
+    def inverse(self) -> NDArray[np.int32]:
+        """There is none: an error that says what to do."""
+        self._all_rows()
+
+    def joined(self) -> Table:
+        """All rows in one table."""
+        parts = self.map_parts(_content)
+        return Table.from_codes(
+            np.vstack([c for c, _ in parts]), self.variables, np.concatenate([w for _, w in parts]), self.n
+        )
+
+    def sample(self, n: int, rng: np.random.Generator) -> Table:
+        """Draw rows with replacement, each with the probability that its weight gives it."""
+        if int(n) != n or n < 1:
+            raise bad_parameter("n", "sample", "a whole number of at least 1", n)
+        totals = np.array(self.map_parts(_weight))
+        counts = rng.multinomial(int(n), totals / totals.sum())
+        seeds = rng.integers(2**63, size=len(counts))
+        drawn = [d for d in self.map_parts(_drawn, counts.tolist(), seeds.tolist()) if len(d[1])]
+        return Table.from_codes(np.vstack([c for c, _ in drawn]), self.variables, np.concatenate([w for _, w in drawn]))
+
+    def __repr__(self) -> str:
+        return (
+            f"<{type(self).__name__}: {self.n:g} rows, {self.n_patterns} distinct, {self.n_variables} variables, "
+            f"{len(self.sizes)} tables>"
+        )
+
+
+def _weight(table: Table) -> float:
+    return float(table.weights.sum())
+
+
+def _content(table: Table) -> tuple[Codes, FloatArray]:
+    return np.asarray(table.codes), np.asarray(table.weights)
+
+
+def _drawn(table: Table, n: int, seed: int) -> tuple[Codes, FloatArray]:
+    counts = np.random.default_rng(seed).multinomial(n, table.weights / table.weights.sum())
+    return np.asarray(table.codes[counts > 0]), counts[counts > 0].astype(np.float64)
+
+
+class Partitions(Scattered):
+    """Tables in a folder, each read when it is needed.
+
+    Make one with :meth:`latentree.Table.from_chunks`, and open it again with :meth:`open`. Every distinct row is in one
+    table, found by a hash of its codes, so that data that say the same give the same partitions.
+
+    Parameters
+    ----------
+    folder : path
+        Where they lie.
+    memory : float
+        Bytes that compiled plans of a model may take; what does not fit is compiled anew for each pass.
+    temporary : bool
+        Whether the folder is removed when this table is no longer needed.
+    """
+
+    def __init__(
+        self,
+        folder: Path,
+        variables: Sequence[Variable],
+        sizes: Sequence[int],
+        *,
+        n: float,
+        weight: float,
+        memory: float,
+        temporary: bool = False,
+    ) -> None:
+        super().__init__(variables, n, weight, sizes)
+        object.__setattr__(self, "folder", folder)
+        object.__setattr__(self, "memory", float(memory))
+        if temporary:
+            weakref.finalize(self, shutil.rmtree, folder, ignore_errors=True)
+
+    folder: Path
+    memory: float
+
+    def load(self, i: int) -> Table:
+        """Table number i; its codes stay on the disk until they are looked at."""
+        codes = np.load(self.folder / f"part-{i:05d}-codes.npy", mmap_mode="r")
+        weights = np.load(self.folder / f"part-{i:05d}-weights.npy")
+        return Table._made(codes, weights, self.variables, np.arange(len(weights), dtype=np.int32), None)
+
+    def map_parts(self, f: Callable[..., T], *more: Sequence[Any]) -> list[T]:
+        """Call a function with every table, and the items of further sequences that belong to it."""
+        return [f(self.load(i), *items) for i, items in enumerate(_beside(more, len(self.sizes)))]
+
+    def compiled(self, model: Model) -> Passes:
+        """The tables compiled for passes with the structure of a model."""
+        from ..engine._plans import Plans
+
+        return Plans(model, self.load, len(self.sizes), weight=self.weight, memory=self.memory)
+
+    @classmethod
+    def write(
+        cls,
+        runs: Iterable[tuple[Codes, FloatArray]],
+        folder: str | os.PathLike[str] | None,
+        variables: Sequence[Variable],
+        *,
+        n_tables: int,
+        n: float | None = None,
+        memory: float = 1e9,
+    ) -> Partitions:
+        """Deal out rows to tables by their hash, merge equal ones, and write them to a folder of their own.
+
+        Parameters
+        ----------
+        runs : iterable of (codes, weights)
+            Rows, which need not be distinct.
+        folder : path or None
+            A new folder, or an empty one. None: a temporary one, removed when the table is.
+        variables, n, memory
+            As above; ``n`` is the sum of the weights by default.
+        n_tables : int
+            How many tables to make; one must fit into memory a few times.
+        """
+        place = Path(tempfile.mkdtemp(prefix="latentree-")) if folder is None else new_folder(folder)
+        try:
+            sizes, total = _written(runs, place, len(variables), n_tables)
+        except BaseException:
+            if folder is None:
+                shutil.rmtree(place, ignore_errors=True)
+            raise
+        size = total if n is None else float(n)
+        _describe(place, variables, sizes, size, total)
+        return cls(place, variables, sizes, n=size, weight=total, memory=memory, temporary=folder is None)
+
+    @classmethod
+    def open(cls, folder: str | os.PathLike[str], *, memory: float = 1e9) -> Partitions:
+        """Open the partitions that an earlier run left in a folder."""
+        from ..formats._json import variable_from
+
+        file = Path(folder) / "table.json"
+        try:
+            told = json.loads(read_text(file))
+            if told["format"] != FORMAT:
+                raise KeyError("format")
+            variables = [variable_from(v, i) for i, v in enumerate(told["variables"])]
+            return cls(Path(folder), variables, told["sizes"], n=told["n"], weight=told["weight"], memory=memory)
+        except FileNotFoundError:
+            name = os.fspath(folder)
+            raise FileFormatError(f"'{name}' holds no partitions: there is no 'table.json' in it.") from None
+        except (ValueError, KeyError, TypeError) as error:
+            raise FileFormatError(f"'{file}' does not describe partitions of latentree: {error!r}.") from None
+
+
+def _written(
+    runs: Iterable[tuple[Codes, FloatArray]], place: Path, width: int, n_tables: int
+) -> tuple[list[int], float]:
+    """Deal out rows to files, and merge each; sizes of the tables that are not empty, and the weight of all rows."""
+    for codes, weights in runs:
+        keys = row_keys(codes)
+        to = ((keys >> np.uint64(32)) * np.uint64(n_tables)) >> np.uint64(32)  # ranges of the hash, in order
+        for i in np.unique(to).tolist():
+            _append(place / f"raw-{i:05d}", codes[to == i], weights[to == i])
+    sizes: list[int] = []
+    total = 0.0
+    for i in range(n_tables):
+        codes, weights = _taken(place / f"raw-{i:05d}", width)
+        if len(weights) == 0:
+            continue
+        order = np.argsort(row_keys(codes), kind="stable")
+        np.save(place / f"part-{len(sizes):05d}-codes.npy", np.asfortranarray(codes[order]))
+        np.save(place / f"part-{len(sizes):05d}-weights.npy", weights[order])
+        sizes.append(len(weights))
+        total += float(weights.sum())
+    return sizes, total
+
+
+def _beside(more: Sequence[Sequence[Any]], n: int) -> Iterator[tuple[Any, ...]]:
+    return zip(*more, strict=True) if more else iter([()] * n)
+
+
+def new_folder(folder: str | os.PathLike[str]) -> Path:
+    """Make a folder for partitions, which must be new or empty."""
+    place = Path(folder)
+    place.mkdir(parents=True, exist_ok=True)
+    kept = [file.name for file in place.iterdir()]
+    if kept:
+        raise DataError(f"'{place}' is not empty (it holds '{kept[0]}'). Give a new folder for the partitions.")
+    return place
+
+
+def _append(stem: Path, codes: Codes, weights: FloatArray) -> None:
+    with open(f"{stem}-codes.bin", "ab") as file:
+        file.write(np.ascontiguousarray(codes).tobytes())
+    with open(f"{stem}-weights.bin", "ab") as file:
+        file.write(np.ascontiguousarray(weights).tobytes())
+
+
+def _taken(stem: Path, width: int) -> tuple[Codes, FloatArray]:
+    """Rows of a raw partition, merged; the raw files are gone then."""
+    files = [Path(f"{stem}-codes.bin"), Path(f"{stem}-weights.bin")]
+    if not files[0].exists():
+        return np.zeros((0, width), np.int16), np.zeros(0)
+    found = distinct(np.fromfile(files[0], dtype=np.int16).reshape(-1, width), np.fromfile(files[1]))
+    for file in files:
+        file.unlink()
+    return found
+
+
+def _describe(place: Path, variables: Sequence[Variable], sizes: Sequence[int], n: float, weight: float) -> None:
+    """Write what the folder holds; it is written last, so that a folder without it is none of ours."""
+    from ..formats._json import variable_text
+
+    about = {"format": FORMAT, "sizes": list(sizes), "n": n, "weight": weight}
+    own = ",\n  ".join(variable_text(v) for v in variables)
+    write_atomically(place / "table.json", f'{json.dumps(about)[:-1]}, "variables": [\n  {own}\n]}}\n')

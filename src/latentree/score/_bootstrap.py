@@ -1,0 +1,415 @@
+"""The parametric bootstrap: what a statistic would be if the model were true.
+
+Replicates run in threads. Each has a generator of its own, and results are taken in order, so that the answer depends
+on the seed alone; a time limit or Ctrl-C leaves those that were done.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .._model import Model
+from .._table import Table
+from .._tree import Tree
+from .._types import FloatArray
+from ..errors import DataError, bad_parameter
+from ..estimation import Fit, fit_classes, restart_em
+from ..infer import sample
+from ..runner import Budget, Clock, OnProgress, Progress, StopReason, run, spawn
+from ._absolute import divergence, expected_counts, fit_statistics, matched
+
+__all__ = ["BootstrapFit", "BootstrapLrt", "Resampler", "bootstrap_fit", "bootstrap_lrt", "replicate"]
+
+Result = TypeVar("Result")
+
+SPLIT = 0.2
+"""How far the two halves of a class that is split to start from are moved apart."""
+
+TIE = 1e-4
+"""Statistics that differ by less are equal: EM stops about this far from its limit."""
+
+
+# ---- the tests --------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class BootstrapFit:
+    """Bootstrap p-values of G2 and X2; see :func:`bootstrap_fit`.
+
+    Attributes
+    ----------
+    g2, x2 : float
+        The statistics of the data.
+    p_g2, p_x2 : float or None
+        Share of the data and the replicates with a statistic at least as large, (1 + #) / (1 + n); None if no replicate
+        was done.
+    g2_replicates, x2_replicates : float array [replicates]
+        The statistics of the replicates.
+    reason : StopReason
+        Why it ended.
+    """
+
+    g2: float
+    x2: float
+    p_g2: float | None
+    p_x2: float | None
+    g2_replicates: FloatArray
+    x2_replicates: FloatArray
+    reason: StopReason
+
+    @property
+    def n_replicates(self) -> int:
+        """How many replicates were done."""
+        return len(self.g2_replicates)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values that JSON can hold."""
+        return {
+            "g2": self.g2,
+            "x2": self.x2,
+            "p_g2": self.p_g2,
+            "p_x2": self.p_x2,
+            "n_replicates": self.n_replicates,
+            "reason": self.reason.value,
+        }
+
+
+def bootstrap_fit(
+    fit: Fit,
+    *,
+    rng: np.random.Generator,
+    n_replicates: int = 100,
+    n_starts: int = 4,
+    threads: int = 1,
+    on_progress: OnProgress | None = None,
+    budget: Budget | Clock | None = None,
+    **options: Any,
+) -> BootstrapFit:
+    """Test absolute fit without the chi-square approximation, which needs about five rows for each possible one.
+
+    Data are drawn from the fitted model, as many rows as there were, and the model is fitted to them again (Langeheine,
+    Pannekoek & van de Pol, Sociological Methods & Research 24 (1996) 492-516).
+
+    Parameters
+    ----------
+    fit : Fit
+        A fitted model, any tree. The weights must sum to a whole number.
+    rng : numpy.random.Generator
+        Source of the replicates.
+    n_replicates : int, default 100
+        How many data sets to draw.
+    n_starts : int, default 4
+        Starts of each fit; the first is the model that the data were drawn from.
+    threads : int, default 1
+        Replicates at the same time; the answer does not depend on it.
+    on_progress : callable, optional
+        Takes a :class:`~latentree.runner.Progress` after each replicate.
+    budget : Budget or Clock, optional
+        Time limit; what was done until then is returned, as after Ctrl-C.
+    **options
+        Those of :func:`latentree.estimation.restart_em`, for instance the prior that the fit was made with.
+
+    Returns
+    -------
+    BootstrapFit
+
+    Examples
+    --------
+    >>> from latentree import datasets
+    >>> fit = fit_classes(datasets.load("values"), 2, rng=np.random.default_rng(0))
+    >>> found = bootstrap_fit(fit, rng=np.random.default_rng(0), n_replicates=20)
+    >>> round(found.g2, 2), found.n_replicates, 0.5 < found.p_g2 <= 1
+    (2.72, 20, True)
+    """
+    found = fit_statistics(fit)
+    if found.g2 is None or found.x2 is None:
+        raise DataError(f"There is nothing to bootstrap. {found.reason}")
+    resampler = Resampler.of(fit.model, fit.table)
+    finalists = min(2, n_starts)
+
+    def one(own: np.random.Generator) -> tuple[float, float]:
+        table = resampler.draw(own)
+        again = restart_em(fit.model, table, rng=own, n_starts=n_starts, finalists=finalists, include=True, **options)
+        expected = expected_counts(again.model, table, float(table.weights.sum()))
+        return divergence(table.weights, expected, 0.0), divergence(table.weights, expected, 1.0)
+
+    done, reason = replicate(
+        one, n_replicates, rng, stage="bootstrap", threads=threads, on_progress=on_progress, budget=budget
+    )
+    drawn = np.array(done, dtype=np.float64).reshape(-1, 2)
+    p_g2, p_x2 = bootstrap_p(found.g2, drawn[:, 0]), bootstrap_p(found.x2, drawn[:, 1])
+    return BootstrapFit(found.g2, found.x2, p_g2, p_x2, drawn[:, 0], drawn[:, 1], reason)
+
+
+@dataclass(frozen=True, eq=False)
+class BootstrapLrt:
+    """Bootstrap likelihood-ratio test of k - 1 against k classes; see :func:`bootstrap_lrt`.
+
+    Attributes
+    ----------
+    k : int
+        Number of classes of the alternative.
+    statistic : float
+        Twice the difference of the log-likelihoods.
+    p_value : float or None
+        Share of the data and the replicates with a statistic at least as large, (1 + #) / (1 + n); None if no replicate
+        was done.
+    replicates : float array
+        The statistics of the replicates.
+    null, alternative : Fit
+        The fits with k - 1 and with k classes.
+    reason : StopReason
+        Why it ended.
+    """
+
+    k: int
+    statistic: float
+    p_value: float | None
+    replicates: FloatArray
+    null: Fit
+    alternative: Fit
+    reason: StopReason
+
+    @property
+    def n_replicates(self) -> int:
+        """How many replicates were done."""
+        return len(self.replicates)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values that JSON can hold."""
+        return {
+            "n_classes": self.k,
+            "statistic": self.statistic,
+            "p_value": self.p_value,
+            "n_replicates": self.n_replicates,
+            "reason": self.reason.value,
+        }
+
+
+def bootstrap_lrt(
+    table: Table,
+    k: int,
+    *,
+    rng: np.random.Generator,
+    n_replicates: int = 100,
+    n_starts: int = 32,
+    finalists: int = 8,
+    threads: int = 1,
+    on_progress: OnProgress | None = None,
+    budget: Budget | Clock | None = None,
+    **options: Any,
+) -> BootstrapLrt:
+    """Test k - 1 classes against k.
+
+    Twice the difference of the log-likelihoods has no chi-square distribution here, because k - 1 classes lie on the
+    boundary of k. Its distribution is found by drawing data from the model with k - 1 classes (McLachlan, Applied
+    Statistics 36 (1987) 318-324; Nylund, Asparouhov & Muthen, Structural Equation Modeling 14 (2007) 535-569). Cells
+    that are missing in the data are missing in what is drawn.
+
+    Parameters
+    ----------
+    table : Table
+        The data. The weights must sum to a whole number (with missing cells: over each pattern of them).
+    k : int
+        Number of classes of the alternative, at least 2.
+    rng : numpy.random.Generator
+        Source of the starts and the replicates.
+    n_replicates : int, default 100
+        How many data sets to draw.
+    n_starts, finalists
+        Starts of each fit, and how many are run to the end. Data and replicates are treated alike: with too few starts
+        the p-value may be wrong either way. One of the starts of k classes is the fit of k - 1 with a class split.
+    threads, on_progress, budget
+        As in :func:`bootstrap_fit`. The time limit holds for the replicates.
+    **options
+        Those of :func:`latentree.estimation.restart_em`.
+
+    Returns
+    -------
+    BootstrapLrt
+
+    Examples
+    --------
+    >>> from latentree import datasets
+    >>> found = bootstrap_lrt(datasets.load("values"), 2, rng=np.random.default_rng(0), n_replicates=19, n_starts=8)
+    >>> round(found.statistic, 2), found.p_value
+    (78.36, 0.05)
+    """
+    if isinstance(k, bool) or not isinstance(k, int | np.integer) or k < 2:
+        raise bad_parameter("k", "bootstrap_lrt", "a whole number of at least 2", k)
+    clock = budget if isinstance(budget, Clock) else (budget or Budget()).start()
+    settings = {"n_starts": n_starts, "finalists": finalists, **options}
+    null, alternative, statistic = _both(table, int(k), rng, **settings)
+    if StopReason.INTERRUPTED in (null.reason, alternative.reason):
+        return BootstrapLrt(int(k), statistic, None, np.empty(0), null, alternative, StopReason.INTERRUPTED)
+    resampler = Resampler.of(null.model, table)
+
+    def one(own: np.random.Generator) -> float:
+        return _both(resampler.draw(own), int(k), own, **settings)[2]
+
+    done, reason = replicate(
+        one, n_replicates, rng, stage="likelihood ratio", threads=threads, on_progress=on_progress, budget=clock
+    )
+    drawn = np.array(done, dtype=np.float64)
+    return BootstrapLrt(int(k), statistic, bootstrap_p(statistic, drawn), drawn, null, alternative, reason)
+
+
+def bootstrap_p(statistic: float, replicates: FloatArray) -> float | None:
+    """(1 + #{replicates at least as large}) / (1 + n), never zero (Davison & Hinkley 1997, 4.2.3); None if n is 0.
+
+    Differences that come from where EM stopped do not count.
+    """
+    if len(replicates) == 0:
+        return None
+    return float((1 + (replicates >= statistic - TIE).sum()) / (1 + len(replicates)))
+
+
+def _both(table: Table, k: int, rng: np.random.Generator, **options: Any) -> tuple[Fit, Fit, float]:
+    null = fit_classes(table, k - 1, rng=rng, **options)
+    halved = _split_class(null.model, rng)
+    finalists = min(options.pop("finalists"), options["n_starts"])
+    alternative = restart_em(halved, table, rng=rng, include=True, finalists=finalists, **options)
+    return null, alternative, max(2 * (alternative.log_likelihood - null.log_likelihood), 0.0)
+
+
+def _split_class(model: Model, rng: np.random.Generator) -> Model:
+    """Make one class two, moved apart at random; with it as a start, k classes hardly fit worse than k - 1."""
+    shares = model.table(0)[0]
+    own = int(rng.choice(len(shares), p=shares / shares.sum()))
+    tree = Tree.star(len(shares) + 1, [v.cardinality for v in model.variables])
+    parts = [np.append(shares, shares[own] / 2)]
+    parts[0][own] /= 2
+    for v in model.tree.manifest:
+        table = model.table(int(v))
+        away = SPLIT * rng.dirichlet(np.ones(table.shape[1]))
+        moved = table.copy()
+        moved[own] = (1 - SPLIT) * table[own] + away
+        parts.append(np.vstack([moved, table[own]]).ravel())
+    return Model(tree, model.variables, np.concatenate(parts))
+
+
+# ---- replicates -------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class Resampler:
+    """Draws data from a model, with as many rows and the same cells missing as in a table.
+
+    Attributes
+    ----------
+    model : Model
+        What to draw from.
+    n_rows : int array [groups]
+        Rows to draw for each pattern of missing cells.
+    missing : bool array [groups, variables]
+        The patterns of missing cells.
+    """
+
+    model: Model
+    n_rows: NDArray[np.int64]
+    missing: NDArray[np.bool_]
+
+    @classmethod
+    def of(cls, model: Model, table: Table) -> Resampler:
+        """Prepare to draw data like the table from the model."""
+        own = matched(model, table)
+        missing, group = np.unique(own.codes < 0, axis=0, return_inverse=True)
+        weights = np.bincount(group.ravel(), weights=own.weights).astype(np.float64)
+        return cls(model, whole_counts(weights), missing)
+
+    def draw(self, rng: np.random.Generator) -> Table:
+        """Draw a data set."""
+        codes = sample(self.model, int(self.n_rows.sum()), rng)
+        codes[np.repeat(self.missing, self.n_rows, axis=0)] = -1
+        return Table.from_codes(codes, self.model.variables)
+
+
+def whole_counts(weights: FloatArray) -> NDArray[np.int64]:
+    """Weights as numbers of rows to draw."""
+    nearest = np.rint(weights)
+    off = np.abs(weights - nearest) > 1e-9 * np.maximum(weights, 1.0)
+    if off.any() or nearest.sum() < 1:
+        worst = float(weights[int(np.argmax(off))])
+        raise DataError(
+            "The bootstrap draws whole rows, but the weights (with missing cells: of the rows that miss the same "
+            f"cells) sum to {worst:.6g}. Use counts as weights, or scale the weights so that they sum to the number "
+            "of rows."
+        )
+    counts: NDArray[np.int64] = nearest.astype(np.int64)
+    return counts
+
+
+def replicate(
+    task: Callable[[np.random.Generator], Result],
+    n: int,
+    rng: np.random.Generator,
+    *,
+    stage: str,
+    threads: int = 1,
+    on_progress: OnProgress | None = None,
+    budget: Budget | Clock | None = None,
+) -> tuple[list[Result], StopReason]:
+    """Do a task with ``n`` generators of its own, in threads, and return the results in order.
+
+    Examples
+    --------
+    >>> done, reason = replicate(lambda own: own.random(), 3, np.random.default_rng(0), stage="draws", threads=2)
+    >>> len(done), reason.name
+    (3, 'FINISHED')
+    """
+    if isinstance(n, bool) or not isinstance(n, int | np.integer) or n < 1:
+        raise bad_parameter("n_replicates", "a bootstrap", "a whole number of at least 1", n)
+    if isinstance(threads, bool) or not isinstance(threads, int | np.integer) or threads < 1:
+        raise bad_parameter("threads", "a bootstrap", "a whole number of at least 1", threads)
+    clock = budget if isinstance(budget, Clock) else (budget or Budget()).start()
+    generators = iter(spawn(rng, int(n)))
+    with _pool(int(threads)) as pool:
+        waiting: deque[Future[Result]] = deque()
+
+        def step(done: tuple[Result, ...]) -> tuple[tuple[Result, ...], int]:
+            while len(waiting) < 2 * threads and (own := next(generators, None)) is not None:
+                waiting.append(pool.submit(task, own))
+            result = _finished(waiting[0])
+            waiting.popleft()
+            return (*done, result), len(done) + 1
+
+        def tell(_: tuple[Result, ...], i: int) -> None:
+            if on_progress is not None:
+                on_progress(Progress(stage, i, int(n), None, clock.elapsed))
+
+        none: tuple[Result, ...] = ()
+        end = run(
+            none,
+            step,
+            budget=clock,
+            done=lambda _, i: StopReason.FINISHED if i == n else None,
+            on_step=tell,
+        )
+    return list(end.state), end.reason
+
+
+@contextmanager
+def _pool(threads: int) -> Iterator[ThreadPoolExecutor]:
+    """Threads; what has not begun when they are left is dropped. Signals reach only the one that waits for them."""
+    pool = ThreadPoolExecutor(threads, thread_name_prefix="latentree")
+    try:
+        yield pool
+    finally:
+        pool.shutdown(wait=True, cancel_futures=True)
+
+
+def _finished(future: Future[Result]) -> Result:
+    while True:  # in short waits, which Ctrl-C can end on every system
+        try:
+            return future.result(timeout=0.2)
+        except TimeoutError:
+            if future.done():
+                return future.result()

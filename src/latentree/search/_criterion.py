@@ -1,0 +1,92 @@
+"""What a search maximises: any score, and how a candidate is judged before its parameters are fitted."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from types import SimpleNamespace
+from typing import Any, cast
+
+from .._table import Table
+from .._tree import Tree
+from ..dimension import effective_dimension
+from ..errors import bad_parameter
+from ..estimation import Fit
+from ..score import SCORES
+from ._network import Graph
+from ._operators import Move, added_parameters
+
+__all__ = ["PENALISED", "Criterion", "Score"]
+
+PENALISED = ("aic", "aic3", "bic", "bice", "sabic", "caic", "draper")
+"""Log-likelihood less a rate for every dimension of the tree."""
+
+Score = str | Callable[[Fit], float]
+"""The name of a score, or any function of a fit, higher being better."""
+
+
+@dataclass(frozen=True)
+class Criterion:
+    """A score, for one table.
+
+    Attributes
+    ----------
+    name : str
+        What it is called.
+    penalised : bool
+        Whether it is the log-likelihood less a penalty of the tree. A candidate's likelihood, even a restricted one,
+        then gives its score. Others are estimated by BIC, and the best few candidates are fitted and truly scored.
+    """
+
+    name: str
+    penalised: bool
+    _score: Callable[[Fit], float] = field(repr=False)
+    _rate: float = field(repr=False)
+
+    @classmethod
+    def of(cls, score: Score, table: Table) -> Criterion:
+        """Look a score up by its name.
+
+        Examples
+        --------
+        >>> table = Table.from_codes([[0, 0, 0], [1, 1, 1]], weights=[60, 40])
+        >>> round(Criterion.of("bic", table).penalty(Tree.star(2, [2, 2, 2])), 3)
+        16.118
+        """
+        if callable(score):
+            name, own = getattr(score, "__name__", "score"), score
+        elif score in SCORES:
+            name, own = score, SCORES[score]
+        else:
+            raise bad_parameter(
+                "score", "learn", f"a function of a fit or one of {', '.join(map(repr, SCORES))}", score
+            )
+        penalised = not callable(score) and name in PENALISED
+        formula = {"bice": "bic"}.get(name, name) if penalised else "bic"
+        # the formula itself says what one parameter costs
+        bare = SimpleNamespace(log_likelihood=0.0, n_parameters=1, table=table)
+        rate = -SCORES[formula](cast(Fit, bare))
+        return cls(name, penalised, own, rate)
+
+    def dimension(self, graph: Graph | Tree) -> int:
+        """What the penalty counts: free probabilities, or effective dimensions for BICe."""
+        if self.name == "bice" and self.penalised:
+            return effective_dimension(graph.to_tree() if isinstance(graph, Graph) else graph)
+        return graph.n_parameters
+
+    def penalty(self, graph: Graph | Tree) -> float:
+        """What a structure costs; for scores that are not penalised likelihoods, what BIC says."""
+        return self._rate * self.dimension(graph)
+
+    def price(self, graph: Graph, move: Move, base: float) -> float:
+        """What a move adds to the penalty ``base`` of a graph; most moves need no look at the whole tree."""
+        more = None if self.name == "bice" and self.penalised else added_parameters(graph, move)
+        return self.penalty(move.applied(graph).regularised()) - base if more is None else self._rate * more
+
+    def estimate(self, log_likelihood: float, graph: Graph | Tree) -> float:
+        """Score of a structure that reaches this log-likelihood; BIC if the score cannot be told from these."""
+        return log_likelihood - self.penalty(graph)
+
+    def __call__(self, fit: Fit) -> float:
+        """True score of a fit."""
+        return float(self._score(cast(Any, fit)))

@@ -1,0 +1,289 @@
+"""Unrooted trees that are edited, and their probabilities, edge by edge.
+
+A learned model has no root (Z 2). While the tree changes, its probabilities are therefore kept as one joint table for
+each edge: a change of some edges leaves the others as they are, and nothing has to be walked or turned round.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from math import prod
+
+import numpy as np
+
+from .._model import Model
+from .._tree import Tree
+from .._types import FloatArray
+from .._variables import Variable
+
+__all__ = ["Edge", "Graph", "Network", "edge"]
+
+Edge = tuple[int, int]
+"""Two neighbours, the smaller number first."""
+
+
+def edge(a: int, b: int) -> Edge:
+    """The edge between two nodes."""
+    return (a, b) if a < b else (b, a)
+
+
+@dataclass(frozen=True)
+class Graph:
+    """An unrooted tree: manifest nodes are 0 .. n-1, as the data's columns; latent nodes have any higher numbers.
+
+    Attributes
+    ----------
+    near : mapping of int to tuple of int
+        The neighbours of each node, in ascending order.
+    states : mapping of int to int
+        How many states each node has.
+    n_manifest : int
+        How many nodes are manifest.
+    shown : mapping of int to int
+        Inner nodes whose values are seen, and the leaf that shows them: an inner node like any latent, but its states
+        are those of the variable. A tree has one node for the two.
+    """
+
+    near: Mapping[int, tuple[int, ...]]
+    states: Mapping[int, int]
+    n_manifest: int
+    shown: Mapping[int, int] = field(default_factory=dict)
+
+    @classmethod
+    def star(cls, n_states: int, cardinalities: Sequence[int]) -> Graph:
+        """One latent node above all leaves."""
+        n = len(cardinalities)
+        near = {i: (n,) for i in range(n)} | {n: tuple(range(n))}
+        return cls(near, dict(enumerate(map(int, cardinalities))) | {n: n_states}, n)
+
+    @classmethod
+    def from_tree(cls, tree: Tree, numbers: Sequence[int] | None = None) -> tuple[Graph, list[int]]:
+        """The tree without its root, and the number that each of its nodes gets."""
+        n = tree.n_variables
+        fresh = iter(range(n, n + tree.n_nodes))
+        # a manifest root is meant as one, even if only one branch hangs on it
+        inner = {v: int(i) for v, i in enumerate(tree.variable) if i >= 0 and (v == 0 or len(tree.neighbours(v)) > 1)}
+        own = (int(i) if i >= 0 and v not in inner else next(fresh) for v, i in enumerate(tree.variable))
+        number = list(numbers or own)
+        near = {number[v]: tuple(sorted(number[u] for u in tree.neighbours(v))) for v in range(tree.n_nodes)}
+        states = {number[v]: int(k) for v, k in enumerate(tree.cardinality)}
+        for v, leaf in inner.items():
+            near[number[v]], near[leaf] = tuple(sorted((leaf, *near[number[v]]))), (number[v],)
+            states[leaf] = states[number[v]]
+        return cls(near, states, n, {number[v]: leaf for v, leaf in inner.items()}), number
+
+    @property
+    def latents(self) -> list[int]:
+        """The latent nodes, ascending."""
+        return sorted(v for v in self.near if v >= self.n_manifest)
+
+    def is_latent(self, v: int) -> bool:
+        """Whether a node is latent."""
+        return v >= self.n_manifest
+
+    @property
+    def edges(self) -> Iterator[Edge]:
+        """All edges."""
+        return ((a, b) for a in sorted(self.near) for b in self.near[a] if a < b)
+
+    @property
+    def n_parameters(self) -> int:
+        """Standard dimension: the same for every rooting."""
+        k = self.states
+        twice = sum((k[v] - 1) * k[v] for v in self.shown)  # a leaf that shows an inner node says nothing new
+        return sum(n - 1 for n in k.values()) + sum((k[a] - 1) * (k[b] - 1) for a, b in self.edges) - twice
+
+    def fresh(self) -> int:
+        """A number that no node has."""
+        return max(self.near) + 1
+
+    def path(self, start: int, end: int) -> list[int]:
+        """The nodes from one to another, both included."""
+        before = {start: start}
+        order = [start]
+        for v in order:
+            if v == end:
+                break
+            for u in self.near[v]:
+                if u not in before:
+                    before[u] = v
+                    order.append(u)
+        path = [end]
+        while path[-1] != start:
+            path.append(before[path[-1]])
+        return path[::-1]
+
+    # ---- editing ---------------------------------------------------------------------------------------
+
+    def edited(
+        self,
+        *,
+        without: Iterable[int] = (),
+        cut: Iterable[Edge] = (),
+        join: Iterable[Edge] = (),
+        states: Mapping[int, int] | None = None,
+    ) -> Graph:
+        """The same graph with nodes taken away, edges cut and joined, and other numbers of states.
+
+        Nodes that are new in ``states`` are added. What is not touched is shared with this graph.
+        """
+        near, k = dict(self.near), {**self.states, **(states or {})}
+        other: dict[int, set[int]] = {v: set() for v in states or () if v not in near}
+
+        def at(v: int) -> set[int]:
+            return other[v] if v in other else other.setdefault(v, set(near[v]))
+
+        gone = list(without)
+        for v in gone:
+            for u in near[v]:
+                at(u).discard(v)
+        for a, b in cut:
+            at(a).discard(b)
+            at(b).discard(a)
+        for a, b in join:
+            at(a).add(b)
+            at(b).add(a)
+        near.update((v, tuple(sorted(u))) for v, u in other.items())
+        for v in gone:
+            del near[v], k[v]
+        return Graph(near, k, self.n_manifest, self.shown)
+
+    def bound(self, v: int) -> int:
+        """Most states a latent node can use: prod|x| / max|x| over its neighbours (Z 2)."""
+        near = [self.states[u] for u in self.near[v]]
+        return prod(near) // max(near)
+
+    def regularised(self) -> Graph:
+        """The regular graph that can represent the same distributions; see :meth:`latentree.Tree.regularised`."""
+        graph = self
+        again = True
+        while again:
+            again = False
+            for v in graph.latents:
+                near = graph.near[v]
+                if len(graph.near) == 1:
+                    return graph
+                if v in graph.shown:
+                    continue
+                if len(near) <= 1:
+                    graph = graph.edited(without=[v])
+                elif len(near) == 2 and graph.states[v] >= min(graph.states[u] for u in near):
+                    graph = graph.edited(without=[v], join=[edge(*near)])
+                elif len(near) > 2 and graph.states[v] > graph.bound(v):
+                    graph = graph.edited(states={v: graph.bound(v)})
+                else:
+                    continue
+                again = True
+                break
+        return graph
+
+    def key(self) -> tuple[object, ...]:
+        """The form that exactly the equal graphs share, whatever their latents are numbered.
+
+        Every edge splits the manifest nodes in two; the splits with the states at both ends name the tree, except for
+        latents that hang between the same splits, which the order along the chain tells apart.
+        """
+        return self.to_tree().canonical
+
+    # ---- rooted ----------------------------------------------------------------------------------------
+
+    def rooted(self, root: int | None = None) -> tuple[list[int], list[int]]:
+        """An order with parents first, and each node's parent as a position in it (-1 for the root).
+
+        Leaves that show inner nodes are left out; such a node is the root if none is named.
+        """
+        start = root if root is not None else min(self.shown or self.latents, default=min(self.near))
+        order, parent, seen = [start], [-1], {start, *self.shown.values()}
+        for i, v in enumerate(order):
+            for u in self.near[v]:
+                if u not in seen:
+                    seen.add(u)
+                    order.append(u)
+                    parent.append(i)
+        return order, parent
+
+    def to_tree(self, names: Mapping[int, str] | None = None, root: int | None = None) -> Tree:
+        """Hang it up, by default at its first latent."""
+        order, parent = self.rooted(root)
+        called = names or {}
+        leaf = {v: self.shown.get(v, v) for v in order}
+        label = {v: f"x{i + 1}" if i < self.n_manifest else f"z{i - self.n_manifest + 1}" for v, i in leaf.items()}
+        return Tree(
+            np.array(parent),
+            np.array([self.states[v] for v in order]),
+            np.array([leaf[v] if leaf[v] < self.n_manifest else -1 for v in order]),
+            tuple(called.get(v, label[v]) for v in order),
+        )
+
+
+@dataclass(frozen=True)
+class Network:
+    """A graph with probabilities.
+
+    Attributes
+    ----------
+    graph : Graph
+        The tree.
+    joint : mapping of Edge to array
+        P(a, b) for every edge (a, b), a < b: a row for each state of a.
+    alone : mapping of int to array
+        P(v) of every node.
+    """
+
+    graph: Graph
+    joint: Mapping[Edge, FloatArray]
+    alone: Mapping[int, FloatArray]
+
+    @classmethod
+    def from_model(cls, model: Model, numbers: Sequence[int] | None = None) -> Network:
+        """Take a model's root away; ``numbers`` are those its nodes shall have, if not the first that are free."""
+        tree = model.tree
+        graph, number = Graph.from_tree(tree, numbers)
+        alone = model.marginals()
+        joint: dict[Edge, FloatArray] = {}
+        for v in range(1, tree.n_nodes):
+            p = int(tree.parent[v])
+            both = alone[p][:, None] * model.table(v)
+            joint[edge(number[p], number[v])] = both if number[p] < number[v] else np.ascontiguousarray(both.T)
+        shares = {number[v]: p for v, p in enumerate(alone)}
+        for v, leaf in graph.shown.items():
+            shares[leaf], joint[leaf, v] = shares[v], np.diag(shares[v])
+        return cls(graph, joint, shares)
+
+    def given(self, v: int, u: int) -> FloatArray:
+        """P(v | u) of two neighbours: a row for each state of u, uniform for states that never occur."""
+        both = self.joint[edge(u, v)]
+        both = both if u < v else both.T
+        total = both.sum(axis=1, keepdims=True)
+        out = np.full(both.shape, 1.0 / both.shape[1])
+        np.divide(both, total, out=out, where=total > 0)
+        return out
+
+    def to_model(self, variables: Sequence[Variable], root: int | None = None) -> Model:
+        """Hang it up again; latents are called z1, z2, ... in the order of the tree."""
+        order, parent = self.graph.rooted(root)
+        tables = [self.alone[order[0]][None, :]]
+        tables += [self.given(v, order[parent[i]]) for i, v in enumerate(order) if i]
+        latent = [v for v in order if self.graph.is_latent(v) and v not in self.graph.shown]
+        names = {v: f"z{i + 1}" for i, v in enumerate(latent)} | {i: v.name for i, v in enumerate(variables)}
+        names |= {v: names[leaf] for v, leaf in self.graph.shown.items()}
+        taken = {v.name for v in variables}
+        for v in latent:
+            while names[v] in taken:
+                names[v] += "_"
+            taken.add(names[v])
+        tree = self.graph.to_tree(names, order[0])
+        flat = np.concatenate([np.clip(t, 0.0, None).ravel() for t in tables])
+        return Model(tree, tuple(variables), flat)
+
+    def with_graph(self, graph: Graph, tables: Mapping[Edge, FloatArray]) -> Network:
+        """Put other edges in: ``tables[a, b]`` is P(a, b) for the edges that are new or changed."""
+        joint = {e: tables[e] if e in tables else self.joint[e] for e in graph.edges}
+        alone = {v: self.alone[v] for v in graph.near if v in self.alone and len(self.alone[v]) == graph.states[v]}
+        for (a, b), both in tables.items():
+            if a in graph.near and graph.is_latent(a):
+                alone[a] = both.sum(axis=1)
+            if b in graph.near and graph.is_latent(b):
+                alone[b] = both.sum(axis=0)
+        return Network(graph, joint, alone)

@@ -1,0 +1,225 @@
+"""The five search operators (Z 3, C 2.1): SI, SD, NI, ND, NR.
+
+A move is what is done and where; :func:`moves` lists them, :meth:`Move.applied` gives the graph before regularisation,
+:func:`neighbours` the regular graphs that can be reached, each once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from itertools import combinations
+from math import prod
+from typing import Literal
+
+from ._network import Graph, edge
+
+__all__ = ["ADJUST", "EXPAND", "SIMPLIFY", "Kind", "Move", "added_parameters", "moves", "neighbours"]
+
+Kind = Literal["SI", "SD", "NI", "ND", "NR", "UN"]
+
+EXPAND: tuple[Kind, ...] = ("SI", "NI")
+ADJUST: tuple[Kind, ...] = ("NR",)
+SIMPLIFY: tuple[Kind, ...] = ("ND", "SD")
+
+LEAST_STATES = 2
+"""SD does not go below (Z 3)."""
+
+
+@dataclass(frozen=True, order=True)
+class Move:
+    """One application of an operator.
+
+    Attributes
+    ----------
+    kind : str
+        ``SI`` introduces and ``SD`` deletes a state; ``NI`` introduces a node between a latent and two of its
+        neighbours and ``ND`` deletes one; ``NR`` relocates a node.
+    nodes : tuple of int
+        SI, SD: (latent,). NI: (latent, neighbour, neighbour). ND: (deleted latent, the neighbour that takes over).
+        NR: (relocated node, where it was, where it goes). UN: (deleted latent, the one it is united with, states).
+    """
+
+    kind: Kind
+    nodes: tuple[int, ...]
+
+    def applied(self, graph: Graph) -> Graph:
+        """The graph after the move, not yet regularised."""
+        if self.kind in ("SI", "SD"):
+            (a,) = self.nodes
+            return graph.edited(states={a: graph.states[a] + (1 if self.kind == "SI" else -1)})
+        if self.kind == "NI":
+            a, b, c = self.nodes
+            h = graph.fresh()
+            return graph.edited(
+                cut=[edge(a, b), edge(a, c)],
+                join=[edge(a, h), edge(h, b), edge(h, c)],
+                states={h: graph.states[a]},
+            )
+        if self.kind == "ND":
+            b, a = self.nodes
+            return graph.edited(without=[b], join=[edge(a, c) for c in graph.near[b] if c != a])
+        if self.kind == "UN":
+            b, a, k = self.nodes
+            return graph.edited(without=[b], join=[edge(a, c) for c in graph.near[b] if c != a], states={a: k})
+        z, a, c = self.nodes
+        return graph.edited(cut=[edge(z, a)], join=[edge(z, c)])
+
+    def inverse(self, graph: Graph) -> Move | None:
+        """The move that undoes this one, applied to ``graph``; None if no single move does."""
+        if self.kind in ("SI", "SD"):
+            return Move("SD" if self.kind == "SI" else "SI", self.nodes)
+        if self.kind == "NI":
+            return Move("ND", (graph.fresh(), self.nodes[0]))
+        if self.kind == "NR":
+            z, a, c = self.nodes
+            return Move("NR", (z, c, a))
+        if self.kind == "UN":
+            return None
+        b, a = self.nodes
+        rest = [u for u in graph.near[b] if u != a]
+        # NI moves two neighbours and copies the number of states: it makes back only such a node
+        return Move("NI", (a, *rest)) if len(rest) == 2 and graph.states[a] == graph.states[b] else None
+
+    def describe(self, names: dict[int, str]) -> str:
+        """Say it in words."""
+        n = [names.get(v, f"z{v}") for v in self.nodes]
+        return {
+            "SI": lambda: f"one more state for {n[0]}",
+            "SD": lambda: f"one state less for {n[0]}",
+            "NI": lambda: f"a new latent between {n[0]} and {n[1]}, {n[2]}",
+            "ND": lambda: f"{n[0]} deleted, its neighbours joined to {n[1]}",
+            "NR": lambda: f"{n[0]} moved from {n[1]} to {n[2]}",
+            "UN": lambda: f"{n[0]} and {n[1]} united, with {self.nodes[2]} states",
+        }[self.kind]()
+
+
+def moves(
+    graph: Graph, kinds: Iterable[Kind] = (*EXPAND, *ADJUST, *SIMPLIFY), *, reach: int | None = None
+) -> list[Move]:
+    """All applications of some operators.
+
+    Parameters
+    ----------
+    graph : Graph
+        The current structure.
+    kinds : iterable of str
+        Which operators.
+    reach : int, optional
+        How many steps away a node may be relocated: 1 in Z, anywhere (None) in C.
+    """
+    return list(_each(graph, kinds, reach))
+
+
+def _each(graph: Graph, kinds: Iterable[Kind], reach: int | None) -> Iterator[Move]:
+    makers = {"SI": _si, "SD": _sd, "NI": _ni, "ND": _nd}
+    for kind in kinds:
+        yield from makers[kind](graph) if kind in makers else _nr(graph, reach)
+
+
+def neighbours(
+    graph: Graph, kinds: Iterable[Kind] = (*EXPAND, *ADJUST, *SIMPLIFY), *, reach: int | None = None
+) -> Iterator[tuple[Move, Graph]]:
+    """Moves with the regular graphs they lead to, one by one: none equal to the present one, none twice."""
+    seen = {hash(graph.key())}  # of millions of wide graphs the keys themselves would not fit
+    for move in _each(graph, kinds, reach):
+        reached = move.applied(graph).regularised()
+        key = hash(reached.key())
+        if key not in seen:
+            seen.add(key)
+            yield move, reached
+
+
+def added_parameters(graph: Graph, move: Move) -> int | None:
+    """Parameters that a move adds, told from its surroundings; None if regularisation would act, or might."""
+    k = graph.states
+    if move.kind == "SI":
+        (a,) = move.nodes
+        return 1 + sum(k[u] - 1 for u in graph.near[a])
+    if move.kind == "SD":
+        (a,) = move.nodes
+        return -1 - sum(k[u] - 1 for u in graph.near[a]) if _stay(graph, graph.near[a], a, k[a] - 1) else None
+    if move.kind == "UN":
+        return _united(graph, *move.nodes)
+    if move.kind == "NI":
+        a, b, c = move.nodes
+        rest = [k[u] for u in graph.near[a] if u not in (b, c)]
+        if k[a] * max(k[a], k[b], k[c]) > k[a] * k[b] * k[c] or k[a] * max(*rest, k[a]) > prod(rest) * k[a]:
+            return None
+        return k[a] * (k[a] - 1)  # b and c cost under the new node what they cost under a
+    if move.kind == "NR":
+        z, a, c = move.nodes
+        rest = [k[u] for u in graph.near[a] if u != z]
+        if len(rest) > 2 and k[a] * max(rest) <= prod(rest) and _stay(graph, [z], a, k[c]):
+            return (k[z] - 1) * (k[c] - k[a])
+    return None
+
+
+def _united(graph: Graph, b: int, a: int, states: int) -> int | None:
+    """Parameters that a union adds; None if what comes out might not be regular."""
+    k = graph.states
+    ends = {x: [u for u in graph.near[x] if u not in (a, b)] for x in (a, b)}
+    sizes = [k[u] for x in (a, b) for u in ends[x]]
+    if len(sizes) < 3 or states * max(sizes) > prod(sizes) or not all(_stay(graph, ends[x], x, states) for x in (a, b)):
+        return None
+    before = sum(k[x] - 1 + sum((k[u] - 1) * (k[x] - 1) for u in ends[x]) for x in (a, b)) + (k[a] - 1) * (k[b] - 1)
+    return (states - 1) * (1 + sum(n - 1 for n in sizes)) - before
+
+
+def _stay(graph: Graph, near: Iterable[int], a: int, states: int) -> bool:
+    """Whether neighbours of a node stay regular when it has another number of states."""
+    k = graph.states
+    if states >= k[a]:
+        return True
+    for u in near:
+        if graph.is_latent(u):
+            sizes = [states if v == a else k[v] for v in graph.near[u]]
+            if len(sizes) < 3 or k[u] * max(sizes) > prod(sizes):
+                return False
+    return True
+
+
+def _si(graph: Graph) -> Iterator[Move]:
+    return (Move("SI", (a,)) for a in graph.latents if a not in graph.shown and graph.states[a] < _most(graph, a))
+
+
+def _most(graph: Graph, a: int) -> int:
+    """Most states of a regular latent: below the smaller neighbour's if there are only two (Z 2)."""
+    return graph.bound(a) - (1 if len(graph.near[a]) == 2 else 0)
+
+
+def _sd(graph: Graph) -> Iterator[Move]:
+    return (Move("SD", (a,)) for a in graph.latents if a not in graph.shown and graph.states[a] > LEAST_STATES)
+
+
+def _ni(graph: Graph) -> Iterator[Move]:
+    for a in graph.latents:
+        near = graph.near[a]
+        if len(near) < 4:  # what is left of a would be removed again
+            continue
+        pairs = combinations(near, 2)
+        # of four neighbours, parting two is parting the other two
+        yield from (Move("NI", (a, b, c)) for b, c in pairs if len(near) > 4 or b == near[0])
+
+
+def _nd(graph: Graph) -> Iterator[Move]:
+    pairs = ((a, b) for a, b in graph.edges if graph.is_latent(a) and graph.is_latent(b))
+    return (Move("ND", (b, a)) for pair in pairs for a, b in (pair, pair[::-1]))
+
+
+def _nr(graph: Graph, reach: int | None) -> Iterator[Move]:
+    for a in graph.latents:
+        for z in graph.near[a]:
+            yield from (Move("NR", (z, a, c)) for c in _within(graph, a, z, reach))
+
+
+def _within(graph: Graph, a: int, z: int, reach: int | None) -> list[int]:
+    """Latents at most ``reach`` steps from a that are not reached through z."""
+    found: list[int] = []
+    ahead, seen, steps = [a], {a, z}, 0
+    while ahead and (reach is None or steps < reach):
+        ahead = [u for v in ahead for u in graph.near[v] if graph.is_latent(u) and u not in seen]
+        seen |= set(ahead)
+        found += ahead
+        steps += 1
+    return sorted(found)

@@ -1,0 +1,273 @@
+"""What could be done next, and what of it can be done at once.
+
+Screening comes first: of the many nodes that could be introduced, the completed data (Z 4.2) name the few that may pay;
+relocations come all at once (:mod:`latentree.search._relocate`). What is left is judged by restricted likelihood.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .._types import FloatArray
+from ._beliefs import Beliefs
+from ._network import Edge, Graph, Network, edge
+from ._operators import Move, moves
+from ._relocate import NEAR, relocations
+from ._restricted import Effort, Evaluated, applied, evaluate, regularised
+from ._state import Search
+
+__all__ = ["Proposal", "carried_out", "propose", "together"]
+
+EFFORT = Effort(4, 20, 0.1)
+SPLITTING = Effort(16, 40, 0.05)
+"""There are few latents, and which way to split a state is hard to find."""
+OPTIMISM = 1.3
+"""How much more than the completed data say a new node may gain."""
+PER_NODE = 2
+"""New nodes that one neighbour of a latent is tried in."""
+WIDE = 60
+"""A latent of so many neighbours is a hub: what would change all its tables waits until it has been divided."""
+BLOCK = 256
+"""Neighbours whose dependence is computed together."""
+LEAST = 0.1
+"""A gain below is none."""
+
+
+@dataclass(frozen=True)
+class Proposal:
+    """A move and by how much it is expected to raise the score."""
+
+    gain: float
+    found: Evaluated
+
+    @property
+    def move(self) -> Move:
+        """What to do."""
+        return self.found.move
+
+
+def propose(
+    search: Search,
+    network: Network,
+    beliefs: Beliefs,
+    *,
+    around: Collection[int] | None = None,
+    least: float = LEAST,
+    threads: int = 1,
+    near: int = NEAR,
+    rng: np.random.Generator | None = None,
+) -> list[Proposal]:
+    """Moves of all kinds that are expected to gain at least ``least``, the best first.
+
+    Parameters
+    ----------
+    search : Search
+        Gives the criterion.
+    network, beliefs
+        The current model, and its messages.
+    around : collection of int, optional
+        Look only at moves that involve these nodes.
+    least : float
+        Below 0, also moves that lose are proposed.
+    threads : int
+        Threads to use.
+    near : int
+        Places that a branch is tried at.
+    rng : numpy.random.Generator, optional
+        Source of the starts; then everything runs in this thread. Default: the search's own, candidates in threads.
+    """
+    graph, cost = network.graph, search.criterion
+    base = cost.penalty(graph)
+    now = float(beliefs.weights @ beliefs.log_likelihood)
+
+    def worth(found: Evaluated) -> float:
+        return found.log_likelihood - now - cost.price(graph, found.move, base)
+
+    best: dict[Edge, Proposal] = {}
+    for found in relocations(beliefs, only=around, threads=threads, near=near):
+        search.check_time()
+        z, a, _ = found.move.nodes
+        if found.log_likelihood - now + base > least:  # no move saves more than the whole penalty
+            gain = worth(found)
+            if gain > least and ((z, a) not in best or gain > best[z, a].gain):
+                best[z, a] = Proposal(gain, found)
+    new = list(_introductions(beliefs, search, base, around, least))
+    hubs = {m.nodes[0] for m in new if len(graph.near[m.nodes[0]]) > WIDE}  # to be divided before they get more states
+    tried = [
+        *new,
+        *(m for m in moves(graph, ("SI", "SD")) if (around is None or m.nodes[0] in around) and m.nodes[0] not in hubs),
+        *_unions(graph, around),
+    ]
+
+    def judged(move: Move, own: np.random.Generator) -> Proposal:
+        price = cost.price(graph, move, base)
+        # what is new takes EM some steps to make out, what is lost is lost at once
+        goal = now + price + least if move.kind in ("SD", "UN") else -np.inf
+        found = evaluate(move, beliefs, SPLITTING if move.kind == "SI" else EFFORT, own, goal=goal)
+        return Proposal(found.log_likelihood - now - price, found)
+
+    gained = search.map(judged, tried) if rng is None else [judged(move, rng) for move in tried]
+    gained = [p for p in gained if p.gain > least]
+    out = [*best.values(), *_cost_effective(gained, graph)]
+    return sorted(out, key=lambda p: (-p.gain, p.move))
+
+
+def _cost_effective(proposals: Iterable[Proposal], graph: Graph) -> Iterator[Proposal]:
+    """More states for a latent only if no new node beside it gains more for each parameter (Z 3, C 3)."""
+    proposals = list(proposals)
+    ratio: dict[int, float] = {}
+    for p in proposals:
+        if p.move.kind == "NI":
+            a = p.move.nodes[0]
+            k = graph.states[a]
+            ratio[a] = max(ratio.get(a, 0.0), p.gain / max((k - 1) * k, 1))
+    for p in proposals:
+        a = p.move.nodes[0]
+        wasteful = p.gain < ratio.get(a, 0.0) * (1 + sum(graph.states[u] - 1 for u in graph.near[a]))
+        if p.move.kind != "SI" or p.gain <= 0 or not wasteful:
+            yield p
+
+
+# ---- screening --------------------------------------------------------------------------------------------------
+
+
+def _introductions(
+    beliefs: Beliefs, search: Search, base: float, around: Collection[int] | None, least: float
+) -> Iterator[Move]:
+    """New nodes that the completed data speak for, the strongest first, no neighbour in too many."""
+    graph = beliefs.network.graph
+    for a in graph.latents:
+        near = graph.near[a]
+        if len(near) < 4 or (around is not None and a not in around):
+            continue
+        dependence = conditional_dependence(beliefs, a, between=search.check_time)
+        rows, columns = np.triu_indices(len(near), 1)
+        order = np.argsort(-dependence[rows, columns], kind="stable")
+        used = {b: PER_NODE if b == graph.shown.get(a) else 0 for b in near}
+        # with neighbours that have as many states as a, all new nodes cost the same
+        alike = min(graph.states[b] for b in near) >= graph.states[a] and len(near) > 5
+        floor = least + (search.criterion.price(graph, Move("NI", (a, near[0], near[1])), base) if alike else 0.0)
+        for i in order:
+            b, c = near[rows[i]], near[columns[i]]
+            strength = OPTIMISM * float(dependence[rows[i], columns[i]])
+            if strength <= floor:
+                break
+            if max(used[b], used[c]) >= PER_NODE or (len(near) == 4 and near[0] not in (b, c)):
+                continue
+            move = Move("NI", (a, b, c))
+            if strength - search.criterion.price(graph, move, base) > least:
+                used[b] += 1
+                used[c] += 1
+                yield move
+
+
+def conditional_dependence(beliefs: Beliefs, a: int, *, between: Callable[[], None] = lambda: None) -> FloatArray:
+    """N times the information that each two neighbours of a share given a, in the completed data (Z 3).
+
+    Block by block, so that ten thousand neighbours need no table of all their states; ``between`` is called between
+    the blocks.
+    """
+    near = beliefs.network.graph.near[a]
+    q = beliefs.posterior(a) * beliefs.weights[:, None]
+    out = np.zeros((len(near), len(near)))
+    blocks = [slice(i, min(i + BLOCK, len(near))) for i in range(0, len(near), BLOCK)]
+    for s in range(q.shape[1]):
+        own = q[:, s : s + 1]
+        for i, rows in enumerate(blocks):
+            first, starts = _completed(beliefs, a, s, near[rows])
+            weighed = first * own
+            for columns in blocks[i:]:
+                between()
+                second, others = (first, starts) if columns is rows else _completed(beliefs, a, s, near[columns])
+                both = weighed.T @ second
+                expected = np.outer(weighed.sum(axis=0), own.T @ second) / max(float(own.sum()), 1e-300)
+                terms = both * np.log(np.maximum(both, 1e-300) / np.maximum(expected, 1e-300))
+                out[rows, columns] += np.add.reduceat(np.add.reduceat(terms, starts, axis=0), others, axis=1)
+    return out
+
+
+def _completed(beliefs: Beliefs, a: int, s: int, near: Sequence[int]) -> tuple[FloatArray, NDArray[np.intp]]:
+    """P(state | row, a = s) of some neighbours side by side, and where each begins."""
+    parts = [beliefs.within(b, a, s) for b in near]
+    return np.hstack(parts), np.cumsum([0, *(p.shape[1] for p in parts)])[:-1]
+
+
+def _unions(graph: Graph, around: Collection[int] | None) -> Iterator[Move]:
+    for a, b in graph.edges:
+        if not graph.is_latent(a) or len(graph.near[a]) + len(graph.near[b]) > WIDE:
+            continue
+        if a in graph.shown or b in graph.shown:
+            continue
+        if around is None or a in around or b in around:
+            large, small = graph.states[a], graph.states[b]
+            most = max(large, small)
+            for k in (most - 1, most, most + 1):
+                if 2 <= k <= large * small:
+                    yield Move("UN", (b, a, k))
+
+
+# ---- several at once ----------------------------------------------------------------------------------------------
+
+
+def together(proposals: Iterable[Proposal], graph: Graph, most: int | None = None) -> list[Proposal]:
+    """Proposals that do not get into each other's way, the best first."""
+    edges: set[Edge] = set()
+    needed: set[int] = set()
+    altered: set[int] = set()
+    leaving: dict[int, int] = {}
+    out: list[Proposal] = []
+    for p in proposals:
+        if len(out) == most:
+            break
+        own, needs, alters = _touched(p.move, graph)
+        if own & edges or alters & (needed | altered) or needs & altered:
+            continue
+        if p.move.kind == "NR":
+            a = p.move.nodes[1]
+            if leaving.get(a, 0) >= max(1, len(graph.near[a]) - 2):
+                continue
+            leaving[a] = leaving.get(a, 0) + 1
+        out.append(p)
+        edges |= own
+        needed |= needs
+        altered |= alters
+    return out
+
+
+def _touched(move: Move, graph: Graph) -> tuple[set[Edge], set[int], set[int]]:
+    """Edges whose tables change, nodes that must stay as they are, nodes that do not."""
+    if move.kind in ("SI", "SD"):
+        (a,) = move.nodes
+        return {edge(a, u) for u in graph.near[a]}, set(), {a}
+    if move.kind == "UN":
+        b, a, _ = move.nodes
+        return {edge(x, u) for x in (a, b) for u in graph.near[x]}, set(), {a, b}
+    if move.kind == "ND":
+        b, a = move.nodes
+        return {edge(b, u) for u in graph.near[b]}, {a}, {b}
+    if move.kind == "NI":
+        a, b, c = move.nodes
+        return {edge(a, b), edge(a, c)}, {a}, set()
+    z, a, c = move.nodes
+    return {edge(z, a)}, {z, a, c}, set()
+
+
+def carried_out(proposals: Iterable[Proposal], network: Network) -> tuple[Network, list[Proposal]]:
+    """The regular network after the moves, and those that were still possible one after the other."""
+    done = []
+    for p in proposals:
+        if _possible(p.move, network.graph):
+            network = applied(p.found, network)
+            done.append(p)
+    return regularised(network), done
+
+
+def _possible(move: Move, graph: Graph) -> bool:
+    if move.kind != "NR":
+        return True
+    z, a, c = move.nodes  # another branch may have been moved in between: no circles
+    return a in graph.near[z] and graph.path(z, c)[1] == a

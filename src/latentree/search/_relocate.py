@@ -1,0 +1,126 @@
+"""All node relocations at once: where each branch would hang best, all else staying as it is.
+
+The likelihood is concave in the one table that a relocation changes, so a few steps of EM from the expected counts find
+it. The node that a branch would hang at is judged without the branch: its own influence must not speak for it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from itertools import islice
+
+import numpy as np
+
+from .._types import FloatArray
+from ..engine import _core
+from ._beliefs import Beliefs
+from ._network import Graph
+from ._operators import Move
+from ._restricted import Evaluated
+
+__all__ = ["relocations"]
+
+PASSES = 30
+"""Most passes over the data: one counts, the others are steps of EM."""
+
+
+NEAR = 256
+"""Places that a branch is tried at, the nearest first."""
+CHUNK = 64
+"""Latents whose branches are looked at together: more would only need more memory."""
+
+
+def relocations(
+    beliefs: Beliefs,
+    *,
+    only: Collection[int] | None = None,
+    threads: int = 1,
+    passes: int = PASSES,
+    near: int = NEAR,
+) -> Iterator[Evaluated]:
+    """Restricted likelihood of all moves of kind NR.
+
+    Parameters
+    ----------
+    beliefs : Beliefs
+        Messages of the current model.
+    only : collection of int, optional
+        Nodes of which one must be the branch's top or where it hangs. Default: all branches.
+    threads : int
+        Threads to use; the result is the same for any number.
+    passes : int
+        Passes over the data.
+    near : int
+        Places that a branch is tried at, the nearest first.
+    """
+    graph = beliefs.network.graph
+    fixed = set(graph.shown.values())
+    branches = {
+        a: [z for z in graph.near[a] if z not in fixed and (only is None or a in only or z in only)]
+        for a in graph.latents
+    }
+    for some, places in _chunks(graph, [a for a in graph.latents if branches[a]], near):
+        yield from _moved(beliefs, some, places, branches, threads, passes, near)
+
+
+def _chunks(graph: Graph, latents: Sequence[int], near: int) -> Iterator[tuple[list[int], list[int]]]:
+    """Latents that are close to each other, some at a time, and the tree of places that are near to them."""
+    if len(graph.latents) <= max(near, CHUNK):
+        yield list(latents), graph.latents
+        return
+    left = dict.fromkeys(latents)
+    while left:
+        walked = list(islice(_outwards(graph, next(iter(left))), CHUNK))
+        chunk = [v for v in walked if v in left]
+        for v in chunk:
+            del left[v]
+        yield chunk, sorted({*walked, *(v for a in chunk for v in islice(_outwards(graph, a), near))})
+
+
+def _outwards(graph: Graph, start: int) -> Iterator[int]:
+    """All latents, the nearest first."""
+    ahead = [(start, -1)]
+    for v, before in ahead:
+        yield v
+        ahead += [(u, v) for u in graph.near[v] if u != before and graph.is_latent(u)]
+
+
+def _moved(
+    beliefs: Beliefs,
+    some: Sequence[int],
+    places: Sequence[int],
+    branches: Mapping[int, Sequence[int]],
+    threads: int,
+    passes: int,
+    near: int,
+) -> Iterator[Evaluated]:
+    network, graph = beliefs.network, beliefs.network.graph
+    at = {v: i for i, v in enumerate(places)}
+    pairs = [(u, v) for u in places for v in graph.near[u] if v in at]
+    cavity = {(u, v): np.ascontiguousarray(beliefs.cavity(u, v).T) for u, v in pairs}
+    links = [(at[u], at[v], cavity[u, v], np.ascontiguousarray(network.given(u, v))) for u, v in pairs]
+    tops, arrays = [], []
+    for a in some:
+        for z in branches[a]:
+            if graph.is_latent(z) and z not in at:
+                continue
+            tops.append((z, a))
+            likelihood = cavity[z, a] if z in at else _seen(beliefs, z)
+            table, prior = np.ascontiguousarray(network.given(z, a)), np.ascontiguousarray(network.alone[z])
+            arrays.append((at[a], at.get(z, -1), likelihood, table, prior))
+    posteriors = [np.ascontiguousarray(beliefs.posterior(v).T) for v in places]
+    moved = _core.relocations(posteriors, links, arrays, beliefs.weights, passes, near, threads)
+    now, fresh = float(beliefs.weights @ beliefs.log_likelihood), graph.fresh()
+    for (z, a), (stays, goes, tables) in zip(tops, moved, strict=True):
+        for i in np.flatnonzero(~np.isnan(goes)):
+            c = places[int(i)]
+            if c != a:
+                own = {(z, c): tables[i][: graph.states[c]]}
+                gain = float(goes[i] - stays)
+                yield Evaluated(Move("NR", (z, a, c)), now + gain, c, network.alone[c], own, fresh)
+
+
+def _seen(beliefs: Beliefs, v: int) -> FloatArray:
+    """What a leaf's values say about it: 1 for the value seen, for all where none was."""
+    codes, k = beliefs.codes(v), beliefs.network.graph.states[v]
+    return np.ascontiguousarray((codes == np.arange(k)[:, None]) | (codes < 0), dtype=np.float64)

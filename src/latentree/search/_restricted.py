@@ -1,0 +1,434 @@
+"""Restricted likelihood (C 2.4): how far a move raises the likelihood when only its own tables may change.
+
+All that a move leaves as it is hangs off the place of the move in branches whose messages are known. What is left is a
+tree of a few nodes with soft evidence, on which a few steps of EM from a few starts are cheap.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+
+import numpy as np
+
+from .._model import Model
+from .._tree import Tree
+from .._types import FloatArray
+from .._variables import Variable
+from ..engine._plan import Evidence, Plan
+from ..estimation._em import EmRuns
+from ..runner import Budget, StopReason
+from ._beliefs import Beliefs, Known, known
+from ._network import Edge, Graph, Network, edge
+from ._operators import Move
+
+__all__ = ["Effort", "Evaluated", "evaluate", "model_of", "regularised"]
+
+Generator = np.random.Generator
+
+_SHAKE = 0.3
+"""How much of a new state's or node's tables is random at the start."""
+
+_SAME = 1e-9
+"""Probabilities that differ by less are the same: what lies behind them stays as it is."""
+
+_HOPE = 4.0
+"""A candidate is given up when so many more gains like its last would not do."""
+
+
+@dataclass(frozen=True)
+class Effort:
+    """How long to look at a candidate: starts, steps of EM, and the gain below which it stops."""
+
+    starts: int = 4
+    steps: int = 10
+    tol: float = 0.1
+
+
+@dataclass(frozen=True)
+class Evaluated:
+    """A move and what it reaches.
+
+    Attributes
+    ----------
+    move : Move
+        The move.
+    log_likelihood : float
+        The maximum restricted log-likelihood found.
+    root : int
+        The node of the new graph that the tables hang on.
+    alone : array
+        P(root).
+    tables : mapping of (child, parent) to array
+        P(child | parent) of the edges that moved.
+    fresh : int
+        The number of the new node, if there is one.
+    """
+
+    move: Move
+    log_likelihood: float
+    root: int
+    alone: FloatArray
+    tables: Mapping[tuple[int, int], FloatArray]
+    fresh: int
+
+
+@dataclass(frozen=True)
+class _Place:
+    """A small tree with what is known about its nodes."""
+
+    nodes: Sequence[int]  # of the new graph, parents first
+    parent: Sequence[int]  # positions
+    states: Sequence[int]
+    known: Mapping[int, Known]  # what hangs behind some nodes says about them
+    seen: Sequence[int]  # manifest nodes, whose values are known
+    fixed_root: bool
+    starts: FloatArray
+
+
+def evaluate(move: Move, beliefs: Beliefs, effort: Effort, rng: Generator, *, goal: float = -np.inf) -> Evaluated:
+    """Maximise the restricted likelihood of a move.
+
+    Parameters
+    ----------
+    move : Move
+        What to do.
+    beliefs : Beliefs
+        Messages of the current model.
+    effort : Effort
+        Starts and steps.
+    rng : numpy.random.Generator
+        Source of the random starts. The first start continues the current model.
+    goal : float, optional
+        A log-likelihood that is of interest: a candidate that cannot come near is given up early.
+    """
+    place = _MAKERS[move.kind](move, beliefs, effort.starts, rng)
+    tree = Tree(
+        np.array(place.parent), np.array(place.states), np.full(len(place.nodes), -1), tuple(map(str, place.nodes))
+    )
+    columns = [Evidence(place.nodes.index(v), beliefs.codes(v).astype(np.int32)) for v in place.seen]
+    columns += [Evidence(place.nodes.index(v), own.ids, own.likelihood) for v, own in place.known.items()]
+    scale = sum(float(beliefs.weights @ own.scale) for own in place.known.values())
+    held = np.zeros(tree.size, dtype=bool)
+    held[: tree.offsets[1]] = place.fixed_root
+    plan = Plan(tree, columns, beliefs.weights)
+    climb = EmRuns(plan, place.starts, held=held, accelerate=False)
+    steps, last = 1, -np.inf
+    while steps < effort.steps:  # Chickering & Heckerman's halving
+        _advance(climb, steps, effort.tol)
+        best = float(climb.objectives.max()) + scale
+        if best + _HOPE * (best - last) < goal:
+            break
+        climb.keep(sorted(np.argsort(-climb.objectives, kind="stable")[: (len(climb) + 1) // 2].tolist()))
+        steps, last = 2 * steps + 1, best
+    else:
+        _advance(climb, effort.steps, effort.tol)
+    winner = int(np.argmax(climb.objectives))
+    flat = climb.parameters(winner)
+    tables = [flat[a:b].reshape(r, -1) for a, b, r in zip(tree.offsets, tree.offsets[1:], tree.rows, strict=False)]
+    return Evaluated(
+        move,
+        float(climb.objectives[winner]) + scale,
+        place.nodes[0],
+        tables[0][0],
+        {(place.nodes[i], place.nodes[place.parent[i]]): t for i, t in enumerate(tables) if i},
+        beliefs.network.graph.fresh(),
+    )
+
+
+def _advance(climb: EmRuns, steps: int, tol: float) -> None:
+    if climb.advance(steps, tol, Budget().start()) is StopReason.INTERRUPTED:
+        raise KeyboardInterrupt  # half an evaluation is of no use: the search is to stop
+
+
+# ---- the place of each operator -------------------------------------------------------------------------------
+
+
+def _ends(beliefs: Beliefs, ends: Sequence[tuple[int, int]]) -> tuple[dict[int, Known], list[int]]:
+    """What is known about nodes, each given with the neighbour that it is looked at from."""
+    graph = beliefs.network.graph
+    latent = {v: beliefs.distinct(v, a) for v, a in ends if graph.is_latent(v)}
+    return latent, [v for v, _ in ends if not graph.is_latent(v)]
+
+
+def _flat(*tables: FloatArray) -> FloatArray:
+    return np.concatenate([t.ravel() for t in tables])
+
+
+def _shaken(table: FloatArray, rng: Generator, share: float = _SHAKE) -> FloatArray:
+    noise = rng.standard_exponential(table.shape)
+    out: FloatArray = (1 - share) * table + share * noise / noise.sum(axis=1, keepdims=True)
+    return out
+
+
+def _si(move: Move, beliefs: Beliefs, starts: int, rng: Generator) -> _Place:
+    """One more state: a start splits a state at random, the likelier ones first."""
+    (a,) = move.nodes
+    network = beliefs.network
+    near = network.graph.near[a]
+    k = network.graph.states[a]
+    alone, tables = network.alone[a], [network.given(b, a) for b in near]
+    order = np.argsort(-alone, kind="stable")
+    made = []
+    for i in range(starts):
+        split = np.r_[np.arange(k), order[i % k]]
+        pair = np.isin(split, order[i % k])
+        prior = np.where(pair, 0.5, 1.0) * alone[split]
+        made.append(_flat(prior, *(np.where(pair[:, None], _shaken(t[split], rng), t[split]) for t in tables)))
+    return _around(a, k + 1, near, beliefs, made)
+
+
+def _sd(move: Move, beliefs: Beliefs, starts: int, rng: Generator) -> _Place:
+    """One state less: a start merges two states, the most alike first."""
+    (a,) = move.nodes
+    network = beliefs.network
+    near = network.graph.near[a]
+    k = network.graph.states[a]
+    alone, tables = network.alone[a], [network.given(b, a) for b in near]
+    whole = np.hstack(tables)
+    pairs = sorted(combinations(range(k), 2), key=lambda st: _parting(alone, whole, *st))
+    made = []
+    for s, t in pairs[:starts]:
+        weights = alone[[s, t]] / max(alone[[s, t]].sum(), 1e-300)
+        keep = [i for i in range(k) if i != t]
+        prior = alone[keep].copy()
+        prior[keep.index(s)] += alone[t]
+        merged = []
+        for table in tables:
+            rows = table[keep].copy()
+            rows[keep.index(s)] = weights @ table[[s, t]]
+            merged.append(rows)
+        made.append(_flat(prior, *merged))
+    return _around(a, k - 1, near, beliefs, made)
+
+
+def _parting(alone: FloatArray, rows: FloatArray, s: int, t: int) -> float:
+    """What telling two states apart is worth: weighted divergence of their rows from the mean."""
+    mean = (alone[s] * rows[s] + alone[t] * rows[t]) / max(alone[s] + alone[t], 1e-300)
+    logs = np.log(np.maximum(rows[[s, t]], 1e-300) / np.maximum(mean, 1e-300))
+    return float(alone[s] * rows[s] @ logs[0] + alone[t] * rows[t] @ logs[1])
+
+
+def _around(a: int, k: int, near: Sequence[int], beliefs: Beliefs, starts: Sequence[FloatArray]) -> _Place:
+    told, seen = _ends(beliefs, [(b, a) for b in near])
+    states = [k, *(beliefs.network.graph.states[b] for b in near)]
+    return _Place([a, *near], [-1] + [0] * len(near), states, told, seen, False, np.array(starts))
+
+
+def _ni(move: Move, beliefs: Beliefs, starts: int, rng: Generator) -> _Place:
+    """A new node h between a and b, c: a start makes it nearly a copy of a, or draws its tables."""
+    a, b, c = move.nodes
+    network = beliefs.network
+    graph = network.graph
+    k, ends = graph.states[a], (graph.states[b], graph.states[c])
+    h = min(k, k * ends[0] * ends[1] // max(k, *ends))  # as regularisation would have it
+    told, seen = _ends(beliefs, [(b, a), (c, a)])
+    told[a] = known(beliefs.about(a, without=[b, c]))
+    tables = [network.given(x, a)[:h] for x in (b, c)]
+    counts = triple(beliefs, a, b, c)
+    made = []
+    for i in range(starts):
+        if i < 2:  # h nearly copies b, or c: what these have in common beyond a is then explained at once
+            made.append(_flat(network.alone[a], *_copying(counts, h, i, rng)))
+        else:  # h nearly copies a, or is drawn
+            copy = np.eye(k)[:, :h] if h == k else np.full((k, h), 1.0 / h)
+            share = _SHAKE if i % 2 == 0 else 0.9
+            made.append(_flat(network.alone[a], _shaken(copy, rng, share), *(_shaken(t, rng, share) for t in tables)))
+    return _Place([a, graph.fresh(), b, c], [-1, 0, 1, 1], [k, h, *ends], told, seen, True, np.array(made))
+
+
+def triple(beliefs: Beliefs, a: int, b: int, c: int) -> FloatArray:
+    """Expected counts of a latent and two of its neighbours in the completed data: N P^(a, b, c) of Z 4.2."""
+    q = beliefs.posterior(a) * beliefs.weights[:, None]
+    return np.array(
+        [(beliefs.within(b, a, s) * q[:, s : s + 1]).T @ beliefs.within(c, a, s) for s in range(q.shape[1])]
+    )
+
+
+def _copying(counts: FloatArray, h: int, which: int, rng: Generator) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """P(h | a), P(b | h), P(c | h) when h is what b is (which = 0) or c is (1), its rarer values together."""
+    counts = counts if which == 0 else counts.transpose(0, 2, 1)
+    # rounded, so that values that are as frequent are told apart by their order and not by the last digit
+    order = np.argsort(-np.round(counts.sum(axis=(0, 2)) / counts.sum(), 9), kind="stable")
+    group = np.empty(len(order), dtype=np.intp)
+    group[order] = np.minimum(np.arange(len(order)), h - 1)
+    one = np.zeros((len(order), h))
+    one[np.arange(len(order)), group] = 1.0
+    one = _shaken(one, rng, 0.1)
+    given_a, copied, other = (
+        counts.sum(axis=2) @ one,
+        counts.sum(axis=(0, 2))[:, None] * one,
+        counts.sum(axis=0).T @ one,
+    )
+    made = [t / np.maximum(t.sum(axis=1, keepdims=True), 1e-300) for t in (given_a, copied.T, other.T)]
+    made = [_shaken(t, rng, 0.02) for t in made]
+    return (made[0], made[1], made[2]) if which == 0 else (made[0], made[2], made[1])
+
+
+def _nd(move: Move, beliefs: Beliefs, starts: int, rng: Generator) -> _Place:
+    """b deleted: its other neighbours hang on a by the tables that went through b."""
+    b, a = move.nodes
+    network = beliefs.network
+    graph = network.graph
+    rest = [c for c in graph.near[b] if c != a]
+    told, seen = _ends(beliefs, [(c, b) for c in rest])
+    told[a] = beliefs.distinct(a, b)
+    through = [network.given(b, a) @ network.given(c, b) for c in rest]
+    start = _flat(network.alone[a], *through)
+    states = [graph.states[a], *(graph.states[c] for c in rest)]
+    return _Place([a, *rest], [-1] + [0] * len(rest), states, told, seen, True, start[None])
+
+
+def _un(move: Move, beliefs: Beliefs, starts: int, rng: Generator) -> _Place:
+    """b and a become one: its states are the likeliest pairs of theirs, with some luck in the choice."""
+    b, a, k = move.nodes
+    network = beliefs.network
+    graph = network.graph
+    here, there = ([c for c in graph.near[x] if c != y] for x, y in ((a, b), (b, a)))
+    told, seen = _ends(beliefs, [(c, a) for c in here] + [(c, b) for c in there])
+    pairs = network.alone[a][:, None] * network.given(b, a)
+    made = []
+    for i in range(starts):
+        luck = rng.standard_exponential(pairs.shape) if i else 1.0
+        s, t = np.unravel_index(np.argsort(-(pairs * luck), axis=None, kind="stable")[:k], pairs.shape)
+        prior = pairs[s, t] + 1e-6
+        tables = [network.given(c, a)[s] for c in here] + [network.given(c, b)[t] for c in there]
+        made.append(_flat(prior / prior.sum(), *(_shaken(table, rng, 0.05) for table in tables)))
+    near = [*here, *there]
+    states = [k, *(graph.states[c] for c in near)]
+    return _Place([a, *near], [-1] + [0] * len(near), states, told, seen, False, np.array(made))
+
+
+def _nr(move: Move, beliefs: Beliefs, starts: int, rng: Generator) -> _Place:
+    """z moved from a to c. The likelihood is concave in P(z | c): one start will do."""
+    z, a, c = move.nodes
+    return relocated(z, a, c, beliefs, beliefs.without(z, a))
+
+
+def relocated(z: int, a: int, c: int, beliefs: Beliefs, left: Mapping[int, FloatArray]) -> _Place:
+    """The place of a relocation, given the messages without z's branch."""
+    network = beliefs.network
+    told, seen = _ends(beliefs, [(z, a)])
+    told[c] = known(left[c])
+    start = together(z, a, c, beliefs, left)
+    start = 0.9 * start / start.sum(axis=1, keepdims=True) + 0.1 * network.alone[z]
+    states = [network.graph.states[c], network.graph.states[z]]
+    return _Place([c, z], [-1, 0], states, told, seen, True, _flat(network.alone[c], start)[None])
+
+
+def together(z: int, a: int, c: int, beliefs: Beliefs, left: Mapping[int, FloatArray]) -> FloatArray:
+    """Expected counts of (c, z), c being judged without z's branch: a row for each state of c."""
+    graph = beliefs.network.graph
+    q = beliefs.posterior(c, left[c]) * beliefs.weights[:, None]
+    if graph.is_latent(z):
+        return np.maximum(q.T @ beliefs.posterior(z, beliefs.about(z, without=[a])), 1e-12)
+    counts = np.zeros((graph.states[c], graph.states[z] + 1))
+    for s in range(graph.states[c]):
+        counts[s] = np.bincount(beliefs.codes(z) + 1, weights=q[:, s], minlength=graph.states[z] + 1)
+    return np.maximum(counts[:, 1:], 1e-12)
+
+
+_MAKERS = {"SI": _si, "SD": _sd, "NI": _ni, "ND": _nd, "NR": _nr, "UN": _un}
+
+
+# ---- the whole model after a move -------------------------------------------------------------------------------
+
+
+def applied(found: Evaluated, network: Network) -> Network:
+    """The network after a move, not yet regularised, with the tables found.
+
+    The network may have been changed elsewhere since the move was evaluated.
+    """
+    new = network.graph.fresh()
+    name = {found.fresh: new}
+    tables = {(name.get(v, v), name.get(u, u)): t for (v, u), t in found.tables.items()}
+    graph = found.move.applied(network.graph)
+    graph = graph.edited(states={v: t.shape[1] for (v, _), t in tables.items()})
+    alone = dict(network.alone)
+    if len(found.alone) != len(alone[found.root]) or found.move.kind in ("SI", "SD", "UN"):
+        alone[found.root] = found.alone
+    joint = _on(graph, network)
+    above = {u for _, u in tables}
+    ahead = [(found.root, -1)]
+    for u, before in ahead:
+        if u != found.root and u not in above and _alike(alone[u], network.alone.get(u)):
+            continue  # nothing has changed from here on
+        for v in graph.near[u]:
+            if v != before:
+                table = tables.get((v, u))
+                both = alone[u][:, None] * (network.given(v, u) if table is None else table)
+                alone[v] = both.sum(axis=0)
+                joint[edge(u, v)] = both if u < v else np.ascontiguousarray(both.T)
+                ahead.append((v, u))
+    return Network(graph, joint, alone if len(alone) == len(graph.near) else {v: alone[v] for v in graph.near})
+
+
+def _on(graph: Graph, network: Network) -> dict[Edge, FloatArray]:
+    """Tables of a network for the edges that a graph still has; those of new edges are missing."""
+    joint, old = dict(network.joint), network.graph.near
+    for v, near in old.items():
+        now = graph.near.get(v, ())
+        if now is not near:
+            for u in set(near).difference(now):
+                joint.pop(edge(u, v), None)
+    return joint
+
+
+def _alike(p: FloatArray, q: FloatArray | None) -> bool:
+    return q is not None and len(p) == len(q) and float(np.abs(p - q).max()) < _SAME
+
+
+def model_of(found: Evaluated, network: Network, variables: Sequence[Variable]) -> Model:
+    """The regular model that a move leads to, with the tables found."""
+    return regularised(applied(found, network)).to_model(variables)
+
+
+def regularised(network: Network) -> Network:
+    """Make a network regular: nodes taken out lose nothing; of a node with too many states the likelier ones stay."""
+    goal = network.graph.regularised()
+    while True:
+        graph = network.graph
+        for v in graph.latents:
+            near = graph.near[v]
+            if v not in goal.near and len(near) == 1:
+                network = _dropped(network, v)
+                break
+            if v not in goal.near and len(near) == 2:
+                network = _bridged(network, v)
+                break
+            if v in goal.near and graph.states[v] > goal.states[v]:
+                network = _narrowed(network, v, goal.states[v])
+                break
+        else:
+            return network
+
+
+def _dropped(network: Network, v: int) -> Network:
+    graph = network.graph.edited(without=[v])
+    return Network(graph, _on(graph, network), {u: p for u, p in network.alone.items() if u != v})
+
+
+def _bridged(network: Network, v: int) -> Network:
+    p, q = network.graph.near[v]
+    both = network.given(p, v).T @ (network.alone[v][:, None] * network.given(q, v))
+    graph = network.graph.edited(without=[v], join=[(p, q)])
+    joint = {**_on(graph, network), (p, q): both}
+    return Network(graph, joint, {u: own for u, own in network.alone.items() if u != v})
+
+
+def _narrowed(network: Network, v: int, states: int) -> Network:
+    keep = np.sort(np.argsort(-network.alone[v], kind="stable")[:states])
+    graph = network.graph.edited(states={v: states})
+    joint = dict(network.joint)
+    for u in graph.near[v]:
+        both = joint[edge(u, v)]
+        both = both[:, keep] if u < v else both[keep]
+        joint[edge(u, v)] = both / both.sum()
+    rest = network.alone[v][keep]
+    return Network(graph, joint, {**network.alone, v: rest / rest.sum()})
+
+
+def dimension_change(move: Move, graph: Graph) -> int:
+    """Parameters that a move adds, regularisation included."""
+    return move.applied(graph).regularised().n_parameters - graph.n_parameters

@@ -1,0 +1,159 @@
+"""The start for data of many variables: a tree that is put together from pieces (:mod:`latentree.search._divide`).
+
+First a whole tree from counts alone, each piece being one latent around its central variable; then the pieces are
+learned, some in each step, and take their places. So there is a tree to return soon after all pairs have been counted,
+it gets better with every step, and a search can stop and go on between any two of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from .._model import Model
+from .._table import Table
+from ._chow_liu import Link, chow_liu
+from ._divide import Bridge, assembled, bridge, centred, cut, likelihoods, part
+from ._network import Edge
+from ._state import Search, State, standing
+from ._trace import Step
+
+__all__ = ["Expected", "begin", "expected", "step"]
+
+STEPS = 16
+"""Pieces are learned in about so many steps, at least as many at a time; whatever the threads."""
+
+Learner = Callable[[Search, Table, np.random.Generator], Model]
+"""Learns the tree of a piece."""
+
+
+def begin(search: Search, size: int) -> State:
+    """A tree of pieces of some ``size`` variables, as counted."""
+    table = search.table
+    links = chow_liu(table, between=lambda done, total: _between(search, done, total))
+    pieces, cuts = cut(links, table.n_variables, size)
+    parts = [part(table, own) for own in pieces]
+    models = [centred(own, at) for own, at in zip(parts, _centres(pieces, links), strict=True)]
+    bridges = _bridges(search, pieces, cuts, models, [None] * len(cuts), range(len(pieces)))
+    memory = {"pieces": pieces, "cuts": cuts, "models": models, "bridges": bridges, "learned": 0}
+    fit = standing(assembled(table, pieces, models, bridges), table)
+    return State(fit, search.criterion(fit), "pieces", memory=_plain(memory))
+
+
+def _between(search: Search, done: int, total: int) -> None:
+    search.check_time()
+    search.tell("pairs of variables", done, total)
+
+
+def _centres(pieces: Sequence[Sequence[int]], links: Sequence[Link]) -> list[int]:
+    """The variable of each piece with the strongest links, as a position in it."""
+    strength: dict[int, float] = {}
+    for i, j, own in links:
+        strength[i] = strength.get(i, 0.0) + own
+        strength[j] = strength.get(j, 0.0) + own
+    return [int(np.argmax([strength[v] for v in own])) for own in pieces]
+
+
+def step(search: Search, state: State, learner: Learner) -> tuple[State, Step]:
+    """Learn the next pieces and put them in; after the last, the phase is ``climb``."""
+    memory = state.memory
+    pieces, cuts, models = memory["pieces"], memory["cuts"], list(memory["models"])
+    first = memory["learned"]
+    fresh = range(first, min(first + max(STEPS, -(-len(pieces) // STEPS)), len(pieces)))
+
+    def learn(i: int, rng: np.random.Generator) -> Model:
+        return learner(search, part(search.table, pieces[i]), rng)
+
+    for i, model in zip(fresh, search.map(learn, fresh, stage="pieces"), strict=True):
+        models[i] = model
+    bridges = _bridges(search, pieces, cuts, models, [_bridge(own) for own in memory["bridges"]], fresh)
+    fit = standing(assembled(search.table, pieces, models, bridges), search.table)
+    score = search.criterion(fit)
+    made = Step.of(
+        fit.model,
+        phase="pieces",
+        kind="pieces",
+        operation=f"pieces {first + 1} to {fresh.stop} of {len(pieces)} learned",
+        score=score,
+        log_likelihood=fit.log_likelihood,
+        candidates=len(fresh),
+    )
+    if fresh.stop == len(pieces):
+        return State(fit, score, "climb"), made
+    now = _plain({**memory, "models": models, "bridges": bridges, "learned": fresh.stop})
+    return State(fit, score, "pieces", memory=now), made
+
+
+def _bridges(
+    search: Search,
+    pieces: Sequence[Sequence[int]],
+    cuts: Sequence[Edge],
+    models: Sequence[Model],
+    old: Sequence[Bridge | None],
+    fresh: range,
+) -> list[Bridge]:
+    """Bridges over all cuts; those between pieces that have not changed stay."""
+    owner = {v: i for i, own in enumerate(pieces) for v in own}
+    ends = [(owner[i], owner[j]) for i, j in cuts]
+    last = {p: i for i, pair in enumerate(ends) for p in pair}
+    told: dict[int, Any] = {}
+    out = []
+    for i, ((a, b), before) in enumerate(zip(ends, old, strict=True)):
+        if before is not None and a not in fresh and b not in fresh:
+            out.append(before)
+            continue
+        search.check_time()
+        for p in (a, b):
+            if p not in told:
+                told[p] = likelihoods(models[p], part(search.table, pieces[p]))
+        out.append(bridge((a, b), (models[a], models[b]), (told[a], told[b]), search.table.weights))
+        for p in (a, b):
+            if last[p] == i:
+                del told[p]
+    return out
+
+
+def _plain(memory: dict[str, Any]) -> dict[str, Any]:
+    """What a checkpoint can hold."""
+    bridges = [{"ends": list(b.ends), "nodes": list(b.nodes), "joint": b.joint} for b in memory["bridges"]]
+    return {**memory, "cuts": [list(pair) for pair in memory["cuts"]], "bridges": bridges}
+
+
+def _bridge(plain: dict[str, Any]) -> Bridge:
+    return Bridge(tuple(plain["ends"]), tuple(plain["nodes"]), np.asarray(plain["joint"]))
+
+
+# ---- what it will take --------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Expected:
+    """What a tree of many variables takes, in processor seconds.
+
+    Attributes
+    ----------
+    pairs, pieces : float
+        Counting all pairs, and learning all pieces.
+    sweep : float
+        One look at all moves in the whole tree; there are some five to ten.
+    megabytes : float
+        Memory beyond the data.
+    """
+
+    pairs: float
+    pieces: float
+    sweep: float
+    megabytes: float
+
+
+def expected(table: Table) -> Expected:
+    """What the tree of a table will take, told from its size; measured in ``benchmarks/wide.py``."""
+    n, rows, columns = table.n_variables, table.n_patterns, float(table.cardinalities.sum())
+    tables = float((table.cardinalities.astype(float) ** 2).sum())
+    pairs = rows * (columns - n) ** 2 / 4e10 + n**2 * 4e-8 + n * 1e-3
+    pieces = n * 8e-3 + rows * tables * 1.3e-6
+    sweep = n * 3e-3 + rows * tables * 3.5e-7
+    return Expected(pairs, pieces, sweep, rows * columns * 3e-5)
