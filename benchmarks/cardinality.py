@@ -52,7 +52,7 @@ def against_every_number(name: str, most: int) -> str:
 def against_all_rows(name: str, k: int) -> str:
     """Split one state by partial EM on its own data, and with all rows, the other states held."""
     table: Table = datasets.load(name)
-    fit = fit_classes(table, k, rng=np.random.default_rng(0), n_starts=8)
+    fit = fit_classes(table, k, rng=np.random.default_rng(0), n_init=8)
     task = Task(table, bic, Settings(accelerate=True))
     star = task.star(fit.model, 0)
     states = star.states

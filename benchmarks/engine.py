@@ -82,14 +82,14 @@ def least(run: Callable[[], float], repetitions: int) -> float:
     return min(run() for _ in range(repetitions))
 
 
-def iteration(model: Model, table: Table, *, threads: int = 1, share: bool = True, seconds: float = 0.6) -> float:
+def iteration(model: Model, table: Table, *, n_jobs: int = 1, share: bool = True, seconds: float = 0.6) -> float:
     """Seconds of one EM iteration, M-step included."""
     plan = Plan.of(model, table, share=share)
 
     def steps(n: int) -> float:
         climb = _core.Em(plan.core, model.parameters[None], None, None, False)
         began = time.perf_counter()
-        climb.advance(n, -1.0, 1e9, threads)
+        climb.advance(n, -1.0, 1e9, n_jobs)
         return (time.perf_counter() - began) / climb.evaluations(0)  # it may converge on the way
 
     n = int(np.clip(0.02 / steps(2), 3, 500))
@@ -126,7 +126,7 @@ def star_case(codes: np.ndarray, n_classes: int, peer_steps: int, distinct: bool
     table = Table.from_codes(codes)
     tree = Tree.star(n_classes, table.cardinalities)
     model = Model(tree, table.variables, random_parameters(tree, np.random.default_rng(1)))
-    out = {"patterns": table.n_patterns, "ours": iteration(model, table), "two": iteration(model, table, threads=2)}
+    out = {"patterns": table.n_patterns, "ours": iteration(model, table), "two": iteration(model, table, n_jobs=2)}
     out["peer"] = stepmix_iteration(codes, n_classes, peer_steps)
     if distinct:
         out["peer_distinct"] = stepmix_iteration(np.array(table.codes), n_classes, peer_steps, table.weights)
@@ -191,7 +191,7 @@ Table.from_codes(codes[:1000])
 status = lambda key: next(int(l.split()[1]) for l in open("/proc/self/status") if l.startswith(key))
 open("/proc/self/clear_refs", "w").write("5")  # forget the peak so far
 before = status("VmRSS")
-fit_classes(Table.from_codes(codes), 10, rng=np.random.default_rng(0), n_starts=4, max_iterations=50)
+fit_classes(Table.from_codes(codes), 10, rng=np.random.default_rng(0), n_init=4, max_iterations=50)
 print((status("VmHWM") - before) / 1024)
 """
     megabytes = float(subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout)
@@ -234,7 +234,7 @@ def import_time() -> str:
     return f"| `import latentree` | {1e3 * least(once, 5):.0f} ms |"
 
 
-def acceleration(n_starts: int = 3, tol: float = 1e-8) -> list[str]:
+def acceleration(n_init: int = 3, tol: float = 1e-8) -> list[str]:
     """Passes of plain and accelerated EM from the same starts to the same tolerance."""
     problems: list[tuple[str, Tree, Table]] = []
     for path in sorted((DATA / "thesis").glob("*.csv.gz")):
@@ -255,7 +255,7 @@ def acceleration(n_starts: int = 3, tol: float = 1e-8) -> list[str]:
     for name, tree, table in problems:
         own = np.zeros(2)
         ends = []
-        for seed in range(n_starts):
+        for seed in range(n_init):
             start = Model(tree, table.variables, random_parameters(tree, np.random.default_rng(seed)))
             plan = Plan.of(start, table)
             fits = [
@@ -272,7 +272,7 @@ def acceleration(n_starts: int = 3, tol: float = 1e-8) -> list[str]:
             f"| {name} | {own[0]:.0f} | {own[1]:.0f} | {own[1] / own[0]:.3f} | {min(ends):+.1e} | {max(ends):+.1e} |"
         )
     return [
-        f"{len(problems)} problems x {n_starts} random starts (5 classes on the thesis' data sets, the generating tree on "
+        f"{len(problems)} problems x {n_init} random starts (5 classes on the thesis' data sets, the generating tree on "
         f"D7-D18), gain below {tol:g}: {passes[1]:,.0f} passes instead of {passes[0]:,.0f}, **{passes[1] / passes[0]:.3f}** "
         f"of them (median of the runs {np.median(ratios):.2f}, geometric mean {np.exp(np.mean(np.log(ratios))):.2f}) and "
         f"{seconds[1] / seconds[0]:.3f} of the time. The end differs by more than 1e-4 in {better + worse} of {len(ratios)} runs: "

@@ -69,7 +69,7 @@ def pieces(folder: str, counter: str, memory: str) -> dict[str, object]:
     table = lt.Table.from_chunks(folder, counter=counter, memory=memory)
     counted = time.perf_counter() - clock, time.process_time() - spent, peak()
     clock = time.perf_counter()
-    fit = lt.fit_classes(table, CLASSES, rng=np.random.default_rng(0), n_starts=8, threads=2)
+    fit = lt.fit_classes(table, CLASSES, rng=np.random.default_rng(0), n_init=8, n_jobs=2)
     return {
         "rows": table.n,
         "patterns": table.n_patterns,

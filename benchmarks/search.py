@@ -64,14 +64,14 @@ def candidates(table: Table, model: Model, called: str) -> None:
 
 
 def _full(model: Model, table: Table, rng: np.random.Generator) -> object:
-    return restart_em(model, table, rng=rng, n_starts=8, tol=0.0, max_iterations=40, accelerate=False, include=True)
+    return restart_em(model, table, rng=rng, n_init=8, tol=0.0, max_iterations=40, accelerate=False, include=True)
 
 
 def _completed(beliefs: Beliefs) -> CompletedData:
     return CompletedData(beliefs, lambda graph: float(graph.n_parameters))
 
 
-def threads(table: Table) -> None:
+def n_jobs(table: Table) -> None:
     """A whole search with one thread and with two."""
     seconds = {}
     for n in (1, 2):
@@ -96,7 +96,7 @@ def main() -> None:
     truth = datasets.generator("d18")
     candidates(table, em(star, table, max_iterations=50).model, "two classes")
     candidates(table, em(Model(truth.tree, table.variables, truth.parameters), table).model, "generating tree")
-    threads(table)
+    n_jobs(table)
 
 
 if __name__ == "__main__":

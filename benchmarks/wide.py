@@ -27,13 +27,13 @@ import numpy as np
 
 from latentree._model import Model
 from latentree._table import Table
+from latentree._trace import Step
 from latentree._tree import Tree
 from latentree._variables import numbered
 from latentree.estimation import em
 from latentree.runner import Budget
 from latentree.score import bic
 from latentree.search import learn
-from latentree.search._trace import Step
 from latentree.search._wide_start import Expected, expected
 
 CASES = (

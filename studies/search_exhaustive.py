@@ -105,7 +105,7 @@ def ranked(table: Table, *, most: int, starts: int, seed: int) -> Ranking:
     found = []
     for graph in regular_trees(table.cardinalities.tolist(), most):
         model = Model.random(graph.to_tree(dict(enumerate(table.names))), table.variables, rng)
-        found.append((bic(restart_em(model, table, rng=rng, n_starts=starts, finalists=4)), graph))
+        found.append((bic(restart_em(model, table, rng=rng, n_init=starts, finalists=4)), graph))
     found.sort(key=lambda pair: -pair[0])
     return Ranking(np.array([score for score, _ in found]), found[0][1])
 

@@ -144,7 +144,7 @@ def study(
         generator = datasets.generator(family)
         tree = generator.tree.regularised()
         start = Model.random(tree, table.variables, np.random.default_rng(seed))
-        fit = restart_em(start, table, rng=np.random.default_rng(seed), n_starts=64, finalists=4)
+        fit = restart_em(start, table, rng=np.random.default_rng(seed), n_init=64, finalists=4)
         truth[name] = divergence(fit.model, table, generator, test)
         known[name] = table, test, generator, _skeleton(tree)
     for i in range(max(runs.values())):

@@ -122,9 +122,9 @@ def _two_fits(table: Table, states: int | Pair, rng: Generator) -> tuple[Fit, Fi
         a, b = (fit_two_latents(table, pair, rng=rng, prior=p, basis="softmax", tol=1e-7) for p in (None, 1.0))
         return a, posterior_mode(b)
     model = Model.random(Tree.star(pair[1], table.cardinalities), table.variables, rng)
-    n_starts = 1 if pair[1] == 1 else 64
+    n_init = 1 if pair[1] == 1 else 64
     ml, mode = (
-        restart_em(model, table, rng=rng, n_starts=n_starts, prior=p, basis="softmax", tol=1e-9) for p in (None, 1.0)
+        restart_em(model, table, rng=rng, n_init=n_init, prior=p, basis="softmax", tol=1e-9) for p in (None, 1.0)
     )
     return ml, mode
 
@@ -244,9 +244,9 @@ def figure_4_5(rng: Generator) -> str:
         for k in range(1, 8):
             _, softmax = _two_fits(table, k, rng)
             model = Model.random(Tree.star(k, table.cardinalities), table.variables, rng)
-            n_starts = 1 if k == 1 else 64
+            n_init = 1 if k == 1 else 64
             traditional = restart_em(
-                model, table, rng=rng, n_starts=n_starts, prior=PRIORS["probability"], basis="probability", tol=1e-9
+                model, table, rng=rng, n_init=n_init, prior=PRIORS["probability"], basis="probability", tol=1e-9
             )
             for i, (mode, basis) in enumerate(((traditional, "probability"), (softmax, "softmax"))):
                 a = information(mode, PRIORS[basis], basis)  # type: ignore[arg-type]
@@ -523,7 +523,7 @@ def effective_dimensions(rng: Generator) -> str:
         truth = Model.random(m1, variables, rng)
         table = Table.from_codes(truth.sample(10_000, rng), truth.variables)
         first, second = (
-            restart_em(Model.random(tree, table.variables, rng), table, rng=rng, n_starts=32, finalists=4)
+            restart_em(Model.random(tree, table.variables, rng), table, rng=rng, n_init=32, finalists=4)
             for tree in (m1, m2)
         )
         by_bic += bic(second) > bic(first)

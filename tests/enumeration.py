@@ -22,7 +22,7 @@ def partitions(n: int) -> Iterator[list[int]]:
     yield from grown([], 0)
 
 
-def log_marginals(rows, cardinalities, k_max: int, d1: float, d2: float) -> np.ndarray:
+def log_marginals(rows, cardinalities, max_classes: int, d1: float, d2: float) -> np.ndarray:
     """ln P(D | k) of k = 1 ... kmax labelled classes, everything else summed or integrated out."""
     rows, n = np.asarray(rows), len(rows)
     known: dict[tuple[int, ...], float] = {}
@@ -47,7 +47,7 @@ def log_marginals(rows, cardinalities, k_max: int, d1: float, d2: float) -> np.n
             logsumexp([_log_ways(k, t) + summed[t] for t in range(1, min(k, n) + 1)])
             + gammaln(k * d1)
             - gammaln(k * d1 + n)
-            for k in range(1, k_max + 1)
+            for k in range(1, max_classes + 1)
         ]
     )
 

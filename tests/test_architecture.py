@@ -23,6 +23,7 @@ ORDER = [
     "_table",
     "_tree",
     "_model",
+    "_trace",
     "_files",
     "checkpoint",
     "runner",

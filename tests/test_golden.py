@@ -9,10 +9,10 @@ from latentree import datasets, score
 from latentree.estimation import fit_classes
 
 
-def fitted(name, n_classes, n_starts=64, **options):
+def fitted(name, n_classes, n_init=64, **options):
     table = datasets.load(name)
     rng = np.random.default_rng(0)
-    return fit_classes(table, n_classes, rng=rng, n_starts=n_starts, finalists=16, tol=1e-9, **options)
+    return fit_classes(table, n_classes, rng=rng, n_init=n_init, finalists=16, tol=1e-9, **options)
 
 
 @pytest.mark.parametrize(("n_classes", "log_likelihood"), [(2, -317.2568), (3, -293.7050), (4, -289.2859)])

@@ -170,7 +170,7 @@ def test_starts_that_disagree(carcinoma):
     fit = fit_classes(datasets.load("icu"), 4, rng=np.random.default_rng(0))
     found = codes_of(fit)
     assert "one of the 8 starts" in found["found-once"].text and not found["found-once"].loud
-    one = fit_classes(carcinoma.table, 3, rng=np.random.default_rng(0), n_starts=1)
+    one = fit_classes(carcinoma.table, 3, rng=np.random.default_rng(0), n_init=1)
     assert "Only one start" in codes_of(one)["one-start"].text
     alone = fit_classes(carcinoma.table, 1, rng=np.random.default_rng(0))
     assert "one-start" not in codes_of(alone)
@@ -211,7 +211,7 @@ def test_environment_does_not_colour_the_text(carcinoma, monkeypatch):
 
 
 def test_many_classes_are_shown_in_parts():
-    fit = fit_classes(datasets.load("mushroom"), 15, rng=np.random.default_rng(0), n_starts=2)
+    fit = fit_classes(datasets.load("mushroom"), 15, rng=np.random.default_rng(0), n_init=2)
     text = to_text(describe(fit), max_variables=2)
     assert widest(text) <= 80
     assert text.count("P(state | class)") > 1
@@ -295,7 +295,7 @@ def test_one_class_and_one_state():
 
 @pytest.fixture(scope="module")
 def compared():
-    return compare_classes(datasets.load("icu"), range(1, 4), rng=0, scores=["bic", "aic"], n_starts=64)
+    return compare_classes(datasets.load("icu"), range(1, 4), rng=0, scores=["bic", "aic"], n_init=64)
 
 
 def test_compare_icu(compared):
@@ -314,11 +314,11 @@ def test_comparison_as_text(compared):
 
 
 def test_one_class_is_always_there_and_fits_do_not_depend_on_each_other(compared):
-    again = compare_classes(datasets.load("icu"), [3, 3], rng=0, n_starts=64)
+    again = compare_classes(datasets.load("icu"), [3, 3], rng=0, n_init=64)
     assert [row["n_classes"] for row in again.table] == [1, 3]
     assert (again.fits[1].model.parameters == compared.fits[2].model.parameters).all()
     generator = np.random.default_rng(0)
-    third = compare_classes(datasets.load("icu"), [3], rng=generator, n_starts=64)
+    third = compare_classes(datasets.load("icu"), [3], rng=generator, n_init=64)
     assert (third.fits[1].model.parameters == compared.fits[2].model.parameters).all()
     assert third.fits[1].seed is None
 
@@ -330,7 +330,7 @@ def test_time_is_shared():
 
 
 def test_less_likelihood_with_more_classes_is_marked():
-    found = compare_classes(datasets.load("mushroom"), [14, 15], rng=11, n_starts=1, max_iterations=1)
+    found = compare_classes(datasets.load("mushroom"), [14, 15], rng=11, n_init=1, max_iterations=1)
     lower = [b["log_likelihood"] < a["log_likelihood"] for a, b in zip(found.table, found.table[1:], strict=False)]
     marked = [any("below that of" in w for w in row["warnings"]) for row in found.table[1:]]
     assert marked == lower

@@ -21,7 +21,7 @@ table
 # One latent class model first: ten classes of postings.
 
 # %%
-lca = lt.fit_classes(table, 10, rng=np.random.default_rng(0), n_starts=16)
+lca = lt.fit_classes(table, 10, rng=np.random.default_rng(0), n_init=16)
 print(f"BIC of ten classes: {lt.score.bic(lca):,.0f} with {lca.n_parameters:,} parameters")
 
 # %% [markdown]

@@ -142,7 +142,7 @@ def test_without_data_k_follows_its_prior(moves, prior):
 
 
 def simulated(rng: np.random.Generator, prior: ClassPrior, cardinalities, n: int) -> tuple[State, np.ndarray]:
-    k = int(rng.choice(prior.k_max, p=np.exp(prior.log_k))) + 1
+    k = int(rng.choice(prior.max_classes, p=np.exp(prior.log_k))) + 1
     p = rng.dirichlet(np.full(k, prior.delta1))
     theta = np.stack(
         [np.concatenate([rng.dirichlet(np.full(r, prior.delta2)) for r in cardinalities]) for _ in range(k)]

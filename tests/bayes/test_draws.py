@@ -62,10 +62,10 @@ def labelled(draws) -> ClassDraws:
 def test_threads_and_blocks_change_nothing(monkeypatch):
     table, prior = three_classes(100), ClassPrior(prior_on_classes(4))
     runs = []
-    for threads, seconds in ((1, 0.2), (2, 0.2), (2, 1e-9)):
+    for n_jobs, seconds in ((1, 0.2), (2, 0.2), (2, 1e-9)):
         monkeypatch.setattr("latentree.bayes._sampler.BLOCK_SECONDS", seconds)
         runs.append(
-            sample(table, prior, rng=np.random.default_rng(5), n_draws=40, n_burn=30, n_chains=3, threads=threads)
+            sample(table, prior, rng=np.random.default_rng(5), n_draws=40, n_burn=30, n_chains=3, n_jobs=n_jobs)
         )
     for other in runs[1:]:
         assert np.array_equal(runs[0].k, other.k)

@@ -78,7 +78,7 @@ def test_tree_learners_find_the_states_of_a_given_skeleton(seven, method):
         skeleton=skeleton,
         rng=np.random.default_rng(0),
         budget=Budget(iterations=2 if method == "HLCStandardFixed" else 12),
-        n_starts=8,
+        n_init=8,
         n_splits=4,
     )
     sizes = {skeleton.names[z]: int(skeleton.cardinality[z]) for z in skeleton.latent}
@@ -86,7 +86,7 @@ def test_tree_learners_find_the_states_of_a_given_skeleton(seven, method):
     if method == "HLCStandardFixed":
         assert found.cardinality == sizes
     truth = Model.random(skeleton, table.variables, np.random.default_rng(0))
-    known = restart_em(truth, table, rng=np.random.default_rng(0), n_starts=16)
+    known = restart_em(truth, table, rng=np.random.default_rng(0), n_init=16)
     assert found.score > bic(known) - 2.0
 
 
@@ -101,7 +101,7 @@ def test_a_latent_node_that_is_not_needed_keeps_one_state():
     tree = Tree.from_edges(edges, {**dict.fromkeys(names, 2), "r": 2, "y": 2, "z": 2}, names, root="r")
     for method in ("HLCSplitMerge", "HLCStandard3", "screened"):
         options = {"effort": 1.0} if method == "screened" else {}
-        found = learn(table, method=method, skeleton=tree, rng=rng, n_starts=8, options=options)
+        found = learn(table, method=method, skeleton=tree, rng=rng, n_init=8, options=options)
         assert found.cardinality == {"r": 1, "y": 2, "z": 2}
         assert found.reason is StopReason.EXHAUSTED
 
@@ -179,10 +179,8 @@ def test_any_score_decides(carcinoma):
 def test_same_seed_same_result_whatever_the_threads(carcinoma, seven):
     for table, skeleton in ((carcinoma, None), seven):
         one, two, three = (
-            learn(
-                table, skeleton=skeleton, rng=np.random.default_rng(seed), threads=threads, budget=Budget(iterations=7)
-            )
-            for seed, threads in ((0, 1), (0, 2), (1, 1))
+            learn(table, skeleton=skeleton, rng=np.random.default_rng(seed), n_jobs=n_jobs, budget=Budget(iterations=7))
+            for seed, n_jobs in ((0, 1), (0, 2), (1, 1))
         )
         assert same(one, two)
         assert not same(one, three)
@@ -327,7 +325,7 @@ def test_bad_input_is_refused_in_words(carcinoma):
         ("n_splits", 0),
         ("direction", "up"),
         ("max_states", 0),
-        ("threads", 1.5),
+        ("n_jobs", 1.5),
     ):
         with pytest.raises(ParameterError, match=f"'{name}'"):
             Settings(**{name: value})

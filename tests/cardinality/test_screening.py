@@ -40,7 +40,7 @@ def likelihood(star: Neighbourhood, states: States) -> float:
 @given(cases(), st.integers(0, 99))
 def test_a_split_gains_at_least_its_bound_and_splits_add_up(case, seed):
     task, star = case
-    screen = screened(task, star, star.states, np.random.default_rng(seed), n_starts=2)
+    screen = screened(task, star, star.states, np.random.default_rng(seed), n_init=2)
     before = likelihood(star, star.states)
     every = star.states
     for s in sorted(screen.halves):

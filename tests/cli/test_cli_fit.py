@@ -289,7 +289,7 @@ def test_json_is_one_object_with_the_promised_keys(run, survey):
 
 def test_the_same_seed_gives_the_same_file(run, survey, tmp_path):
     for name in ("a.json", "b.json"):
-        run("fit", survey, *USE, "--classes", "1-3", "--out", name, "--threads", "1" if name < "b" else "2")
+        run("fit", survey, *USE, "--classes", "1-3", "--out", name, "--n-jobs", "1" if name < "b" else "2")
     assert (tmp_path / "a.json").read_bytes() == (tmp_path / "b.json").read_bytes()
 
 

@@ -16,8 +16,8 @@ from latentree import score
 from latentree.cli.learn import METHODS
 from latentree.search import DEFAULT, METHODS as KNOWN, Step
 
-QUICK = ("--set", "trials=0", "--threads", "1")
-TWO_LATENTS = ("hiv_test", "--threads", "1")
+QUICK = ("--set", "trials=0", "--n-jobs", "1")
+TWO_LATENTS = ("hiv_test", "--n-jobs", "1")
 pseudo_terminal = pytest.mark.skipif(os.name == "nt", reason="needs a pseudo-terminal")
 
 
@@ -86,8 +86,8 @@ def test_json_is_one_object_with_the_promised_keys(run):
 
 
 def test_the_model_file(run, tmp_path):
-    for name, threads in (("a.json", "1"), ("b.json", "2")):
-        run("learn", "hiv_test", "--out", name, "--threads", threads)
+    for name, n_jobs in (("a.json", "1"), ("b.json", "2")):
+        run("learn", "hiv_test", "--out", name, "--n-jobs", n_jobs)
     assert (tmp_path / "a.json").read_bytes() == (tmp_path / "b.json").read_bytes()
     model = lt.load(tmp_path / "a.json")
     told = model.provenance
@@ -185,7 +185,7 @@ def test_a_resumed_search_ends_as_one_that_was_not_stopped(run, tmp_path):
 @pseudo_terminal
 def test_ctrl_c_gives_the_best_so_far(tmp_path):
     out = tmp_path / "m.json"
-    much = ("learn", "spambase", "--threads", "1", "--set", "trials=1000")
+    much = ("learn", "spambase", "--n-jobs", "1", "--set", "trials=1000")
     code, printed, told = on_terminal(*much, "--out", out, interrupt_at=b"step 1")
     assert code == 130, told
     assert "Traceback" not in told and "best so far" in told
@@ -195,7 +195,7 @@ def test_ctrl_c_gives_the_best_so_far(tmp_path):
 
 @pseudo_terminal
 def test_a_killed_search_goes_on(run, tmp_path):
-    search = ("learn", "voting", "--set", "trials=24", "--threads", "1")  # seconds, of which the first are few steps
+    search = ("learn", "voting", "--set", "trials=24", "--n-jobs", "1")  # seconds, of which the first are few steps
     whole = strict(run(*search, "--json").stdout)
     file = tmp_path / "c.json"
     code, _, _ = on_terminal(*search, "--resume", file, interrupt_at=b"looks ahead", with_signal=signal.SIGKILL)

@@ -75,7 +75,7 @@ def test_version(run):
         ("fit", "carcinoma", "--bins", "A=x:y"),
         ("fit", "carcinoma", "--bins", "2", "--bins", "A=3"),
         ("fit", "carcinoma", "--score", "best"),
-        ("fit", "carcinoma", "--starts", "0"),
+        ("fit", "carcinoma", "--n-init", "0"),
         ("fit", "carcinoma", "--tol", "-1"),
         ("fit", "carcinoma", "--prior", "0.5"),
         ("fit", "carcinoma", "--delimiter", "ab"),
@@ -184,7 +184,7 @@ def test_a_reader_that_goes_away(tmp_path):
 def test_ctrl_c_gives_the_best_so_far(tmp_path):
     out = tmp_path / "m.json"
     # Far more than anyone waits for, the first models being there at once.
-    much = ("fit", "adult", "--classes", "2-200", "--starts", "1000")
+    much = ("fit", "adult", "--classes", "2-200", "--n-init", "1000")
     code, printed, told = on_terminal(*much, "--json", "--out", out, interrupt_at=b"3 classes")
     assert code == 130, told
     assert "Traceback" not in told and "best so far" in told

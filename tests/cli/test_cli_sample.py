@@ -13,14 +13,15 @@ FEW = ("--draws", "60", "--burn", "60", "--chains", "2", "--thin", "2")
 
 
 def test_a_messy_survey(run, survey):
-    done = run("sample", survey, *USE, *FEW, "--kmax", "4")
+    done = run("sample", survey, *USE, *FEW, "--max-classes", "4")
     assert "Bayesian latent class model: 5 variables" in done.stdout
     assert MARKUP in done.stdout and "intervals" in done.stdout and "R-hat" in done.stdout
 
 
 def test_json_is_one_object_and_the_same_for_any_threads(run, survey):
     runs = [
-        strict(run("sample", survey, *USE, *FEW, "--kmax", "4", "--threads", t, "--json").stdout) for t in ("1", "2")
+        strict(run("sample", survey, *USE, *FEW, "--max-classes", "4", "--n-jobs", t, "--json").stdout)
+        for t in ("1", "2")
     ]
     for own in runs:
         own.pop("seconds")
@@ -56,7 +57,9 @@ def test_files(run, survey, tmp_path):
 def test_a_fixed_number_and_another_number_shown(run):
     fixed = run("sample", "carcinoma", *FEW, "--classes", "2")
     assert "2 classes: means" in fixed.stdout
-    other = strict(run("sample", "carcinoma", *FEW, "--kmax", "6", "--show", "4", "--draws", "400", "--json").stdout)
+    other = strict(
+        run("sample", "carcinoma", *FEW, "--max-classes", "6", "--show", "4", "--draws", "400", "--json").stdout
+    )
     assert other["n_classes"] == 4 and len(other["classes"]) == 4
     assert other["level"] == 0.95 and other["n_used"] < 800
 
@@ -73,12 +76,12 @@ def test_a_checkpoint_is_gone_on_from(run, tmp_path):
 @pytest.mark.parametrize(
     ("options", "code", "told"),
     [
-        (("--kmax", "0"), 2, "--kmax"),
+        (("--max-classes", "0"), 2, "--max-classes"),
         (("--delta1", "0"), 2, "--delta1"),
         (("--delta2", "-1"), 2, "--delta2"),
         (("--prior-k", "normal"), 2, "--prior-k"),
-        (("--kmax", "500"), 1, "118 rows for 500 classes"),
-        (("--show", "7", "--kmax", "3"), 1, "was drawn"),
+        (("--max-classes", "500"), 1, "118 rows for 500 classes"),
+        (("--show", "7", "--max-classes", "3"), 1, "was drawn"),
         (("--out", "no/such/folder/x.nc"), 1, "no/such/folder"),
     ],
 )

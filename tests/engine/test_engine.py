@@ -259,9 +259,9 @@ def many_rows(seed=1, n_rows=60_000):
 def test_threads_change_not_a_bit(kernels):
     model, table = many_rows()
     plan = Plan.of(model, table)
-    one = plan.evaluate(model.parameters, threads=1)
-    for threads in (2, 3, 8):
-        more = plan.evaluate(model.parameters, threads=threads)
+    one = plan.evaluate(model.parameters, n_jobs=1)
+    for n_jobs in (2, 3, 8):
+        more = plan.evaluate(model.parameters, n_jobs=n_jobs)
         assert more.log_likelihood == one.log_likelihood
         assert np.array_equal(more.vector, one.vector)
 

@@ -139,7 +139,7 @@ def test_fits_scores_and_errors_of_nasty_data(data):
     codes = np.array(cells).reshape(n_rows, 4)
     weights = data.draw(nasty_weights(n_rows))
     table = Table.from_codes(codes, np.full(4, 2), weights)
-    fit = fit_classes(table, 2, rng=np.random.default_rng(0), n_starts=4, max_iterations=300)
+    fit = fit_classes(table, 2, rng=np.random.default_rng(0), n_init=4, max_iterations=300)
     assert (np.diff(fit.trace) >= 0).all()
     total = math.fsum(weights.tolist())
     rows = [p.sum() for p in posterior(fit.model, table).values()]

@@ -28,11 +28,11 @@ def test_counts_of_parts_add_up(data, n, memory):
     model, table = data.draw(models_and_tables())
     whole = Plan.of(model, table).evaluate(model.parameters)
     plans = as_plans(model, cut(table, n), memory)
-    for threads in (1, 2):
-        seen = plans.evaluate(model.parameters, threads=threads)
+    for n_jobs in (1, 2):
+        seen = plans.evaluate(model.parameters, n_jobs=n_jobs)
         assert seen.log_likelihood == pytest.approx(whole.log_likelihood, rel=1e-12, abs=1e-12)
         np.testing.assert_allclose(seen.vector, whole.vector, rtol=1e-10, atol=1e-12 * whole.weight)
-        assert plans.log_likelihood(model.parameters, threads=threads) == seen.log_likelihood
+        assert plans.log_likelihood(model.parameters, n_jobs=n_jobs) == seen.log_likelihood
     assert seen.weight == pytest.approx(whole.weight)
 
 
@@ -49,13 +49,13 @@ def test_asking_in_two_halves_is_the_loop_itself(voting_fit):
 def test_starts_race_over_parts_as_over_one_table(voting_fit):
     model, table = voting_fit
     whole, parts = (
-        restart_em(model, table, rng=np.random.default_rng(3), n_starts=16, tol=1e-9, plan=plan)
+        restart_em(model, table, rng=np.random.default_rng(3), n_init=16, tol=1e-9, plan=plan)
         for plan in (None, as_plans(model, cut(table, 3)))
     )
     assert parts.log_likelihood == pytest.approx(whole.log_likelihood, abs=1e-9)
     assert (np.diff(parts.trace) >= 0).all()
     plan = as_plans(model, cut(table, 3))
-    again = restart_em(model, table, rng=np.random.default_rng(3), n_starts=16, tol=1e-9, threads=8, plan=plan)
+    again = restart_em(model, table, rng=np.random.default_rng(3), n_init=16, tol=1e-9, n_jobs=8, plan=plan)
     assert again.trace.tolist() == parts.trace.tolist()
 
 

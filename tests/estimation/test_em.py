@@ -159,7 +159,7 @@ def test_same_seed_same_answer_for_any_number_of_threads(n_rows):
     _, table = sampled(tree, n_rows)
     start = started(tree, table)
     fits = [
-        restart_em(start, table, rng=np.random.default_rng(3), n_starts=6, finalists=2, max_iterations=40, threads=t)
+        restart_em(start, table, rng=np.random.default_rng(3), n_init=6, finalists=2, max_iterations=40, n_jobs=t)
         for t in (1, 2, 8)
     ]
     for other in fits[1:]:
@@ -259,7 +259,7 @@ def test_held_entries_keep_their_value_and_the_rest_share():
     mask = {"z": [[True, False, False]]}
     for fit in (
         em(start, table, held=mask),
-        restart_em(start, table, held=mask, rng=np.random.default_rng(0), n_starts=4),
+        restart_em(start, table, held=mask, rng=np.random.default_rng(0), n_init=4),
     ):
         assert fit.model.table("z")[0, 0] == start.table("z")[0, 0]
         assert fit.model.table("z").sum() == pytest.approx(1.0, abs=1e-12)
@@ -275,9 +275,9 @@ def test_restarts_find_the_best_of_many_runs():
     model = started(Tree.star(4, [3] * 6), table)
     starts = random_starts(model.tree, 24, np.random.default_rng(9))
     alone = [em(model.with_parameters(p), table).log_likelihood for p in starts]
-    everyone = restart_em(model, table, rng=np.random.default_rng(9), n_starts=24, finalists=24)
+    everyone = restart_em(model, table, rng=np.random.default_rng(9), n_init=24, finalists=24)
     np.testing.assert_allclose(everyone.starts, np.sort(alone)[::-1], atol=1e-4)  # side by side, rounding differs
-    few = restart_em(model, table, rng=np.random.default_rng(9), n_starts=24, finalists=3)
+    few = restart_em(model, table, rng=np.random.default_rng(9), n_init=24, finalists=3)
     assert len(few.starts) == 3 and few.evaluations < everyone.evaluations
     assert few.log_likelihood == few.starts[0] <= everyone.starts[0] + 1e-9
 
@@ -286,9 +286,7 @@ def test_the_halving_schedule_of_the_sources():
     """1, 3, 7, 15, ... steps: 8 starts cost 8x2 + 4x2 + 2x4 passes before one is left (Chickering & Heckerman)."""
     _, table = sampled(Tree.star(3, [2] * 6), 500)
     model = started(Tree.star(3, [2] * 6), table)
-    fit = restart_em(
-        model, table, rng=np.random.default_rng(0), n_starts=8, accelerate=False, max_iterations=8, tol=0.0
-    )
+    fit = restart_em(model, table, rng=np.random.default_rng(0), n_init=8, accelerate=False, max_iterations=8, tol=0.0)
     assert fit.evaluations == 8 * 2 + 4 * 2 + 2 * 4 + 1 * 1
     assert len(fit.trace) == 9
 
@@ -354,11 +352,11 @@ def test_partial_em_moves_two_states_only(node):
         ({"method": "magic"}, "'method' parameter of estimate must be one of 'accelerated', 'em'"),
         ({"tol": -1}, "'tol' parameter of estimate must be a number of at least 0"),
         ({"max_iterations": 0}, "'max_iterations' parameter"),
-        ({"threads": 0}, "'threads' parameter"),
+        ({"n_jobs": 0}, "'n_jobs' parameter"),
         ({"prior": 0.5}, "at least 1 in the probability basis"),
         ({"prior": -1, "basis": "softmax"}, "at least 0 in the softmax basis"),
         ({"basis": "log"}, "'probability' or 'softmax'"),
-        ({"method": "restarts", "rng": np.random.default_rng(0), "n_starts": 0}, "'n_starts' parameter"),
+        ({"method": "restarts", "rng": np.random.default_rng(0), "n_init": 0}, "'n_init' parameter"),
         ({"method": "restarts", "rng": np.random.default_rng(0), "q": 1}, "'q' parameter"),
     ],
 )

@@ -52,10 +52,10 @@ def in_pieces(fit, file):
     raise AssertionError("it does not get on")
 
 
-@pytest.mark.parametrize("options", [{}, {"accelerate": False, "tol": 1e-3}, {"prior": 1.5, "threads": 2}])
+@pytest.mark.parametrize("options", [{}, {"accelerate": False, "tol": 1e-3}, {"prior": 1.5, "n_jobs": 2}])
 def test_many_starts_in_pieces(credit, tmp_path, options):
     def fit(**more):
-        return fit_classes(credit, 3, rng=np.random.default_rng(1), n_starts=6, **options, **more)
+        return fit_classes(credit, 3, rng=np.random.default_rng(1), n_init=6, **options, **more)
 
     found, pieces = in_pieces(fit, tmp_path / "fit")
     same(found, fit())
@@ -79,11 +79,11 @@ def test_one_start_in_pieces(credit, tmp_path, accelerate):
 
 def test_a_comparison_in_pieces_may_ask_for_more(tmp_path):
     table, file = datasets.load("carcinoma"), tmp_path / "fits"
-    alone = compare_classes(table, range(1, 5), rng=3, n_starts=8)
+    alone = compare_classes(table, range(1, 5), rng=3, n_init=8)
     for _ in range(8):
-        compare_classes(table, range(1, 4), rng=3, n_starts=8, checkpoint=file, budget=Budget(seconds=0.0))
-    assert compare_classes(table, range(1, 4), rng=3, n_starts=8, checkpoint=file).best_n_classes() == 3
-    more = compare_classes(table, range(1, 5), rng=3, n_starts=8, checkpoint=file)
+        compare_classes(table, range(1, 4), rng=3, n_init=8, checkpoint=file, budget=Budget(seconds=0.0))
+    assert compare_classes(table, range(1, 4), rng=3, n_init=8, checkpoint=file).best_n_classes() == 3
+    more = compare_classes(table, range(1, 5), rng=3, n_init=8, checkpoint=file)
     for a, b in zip(more.fits, alone.fits, strict=True):
         same(a, b)
 
@@ -106,7 +106,7 @@ def test_other_data_settings_and_seeds_are_refused(credit, tmp_path):
     file = tmp_path / "fit"
 
     def fit(table=credit, k=2, seed=0, **more):
-        return fit_classes(table, k, rng=np.random.default_rng(seed), n_starts=4, checkpoint=file, **more)
+        return fit_classes(table, k, rng=np.random.default_rng(seed), n_init=4, checkpoint=file, **more)
 
     fit()
     for more, what in (({"seed": 1}, "starts"), ({"tol": 1e-3}, "settings"), ({"k": 3}, "model and starts")):
@@ -114,7 +114,7 @@ def test_other_data_settings_and_seeds_are_refused(credit, tmp_path):
             fit(**more)
     with pytest.raises(ParameterError, match="was made with other data"):
         fit(table=Table.from_codes(credit.codes[:50], credit.variables))
-    fit(threads=2)  # these change nothing
+    fit(n_jobs=2)  # these change nothing
     with pytest.raises(FileFormatError, match="belongs to 'fit', not 'cardinality'"):
         lt.cardinality.learn(credit, rng=np.random.default_rng(0), checkpoint=file)
 
@@ -152,11 +152,11 @@ def test_ctrl_c_keeps_the_runs(credit, tmp_path, monkeypatch):
             signal.raise_signal(signal.SIGINT)
 
     def fit(**more):
-        return fit_classes(credit, 3, rng=np.random.default_rng(1), n_starts=4, checkpoint=tmp_path / "fit", **more)
+        return fit_classes(credit, 3, rng=np.random.default_rng(1), n_init=4, checkpoint=tmp_path / "fit", **more)
 
     broken = fit(on_progress=press)
     assert broken.reason is StopReason.INTERRUPTED and 10 < len(broken.trace) < 100
-    same(fit(), fit_classes(credit, 3, rng=np.random.default_rng(1), n_starts=4))
+    same(fit(), fit_classes(credit, 3, rng=np.random.default_rng(1), n_init=4))
 
 
 @pytest.mark.skipif(os.name != "posix", reason="leftovers are found on POSIX only")

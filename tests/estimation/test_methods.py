@@ -468,7 +468,7 @@ def test_time_is_kept_and_progress_is_told(method, monkeypatch):
 @pytest.mark.parametrize("method", ALL)
 def test_threads_change_nothing_and_impossible_data_are_said_to_be_so(method):
     model, table, _ = problem(PAIR, 150, 0)
-    a, b = (quiet(model, table, method=method, max_iterations=4, tol=0, threads=t) for t in (1, 2))
+    a, b = (quiet(model, table, method=method, max_iterations=4, tol=0, n_jobs=t) for t in (1, 2))
     assert np.array_equal(a.model.parameters, b.model.parameters) and np.array_equal(a.trace, b.trace)
     theta = model.parameters.copy()
     theta[:2], at = [1.0, 0.0], int(PAIR.offsets[PAIR.node("a")])

@@ -133,7 +133,7 @@ SHORT = {"n_draws": 6, "n_burn": 2, "n_chains": 2}
 
 
 def _fit(path: Path, budget: lt.Budget) -> None:
-    fit_classes(TABLE, 2, rng=np.random.default_rng(0), n_starts=4, finalists=2, checkpoint=path, budget=budget)
+    fit_classes(TABLE, 2, rng=np.random.default_rng(0), n_init=4, finalists=2, checkpoint=path, budget=budget)
 
 
 def _learn(path: Path, budget: lt.Budget) -> None:

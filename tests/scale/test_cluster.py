@@ -55,7 +55,7 @@ def kill_a_worker(cluster):
 
 
 def fitted(table, **options):
-    return lt.fit_classes(table, 3, rng=np.random.default_rng(1), n_starts=6, tol=1e-10, **options)
+    return lt.fit_classes(table, 3, rng=np.random.default_rng(1), n_init=6, tol=1e-10, **options)
 
 
 def test_a_data_frame_becomes_tables_on_the_workers(tables):

@@ -52,7 +52,7 @@ def test_starts_do_not_depend_on_the_parts(voting):
 def test_latent_classes_and_every_score(voting, memory):
     whole, _ = voting
     parts = in_parts(whole, 4, memory=memory)
-    a, b = (lt.fit_classes(own, 2, rng=np.random.default_rng(0), n_starts=8, tol=1e-10) for own in (whole, parts))
+    a, b = (lt.fit_classes(own, 2, rng=np.random.default_rng(0), n_init=8, tol=1e-10) for own in (whole, parts))
     assert b.log_likelihood == pytest.approx(a.log_likelihood, abs=1e-8)
     found, apart = (lt.score.scores(fit, SCORES) for fit in (a, b))
     for name in SCORES:

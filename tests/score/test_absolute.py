@@ -24,7 +24,7 @@ def numbers(found):
 
 
 def fitted(name, k, **options):
-    return fit_classes(datasets.load(name), k, rng=np.random.default_rng(0), n_starts=64, finalists=16, **options)
+    return fit_classes(datasets.load(name), k, rng=np.random.default_rng(0), n_init=64, finalists=16, **options)
 
 
 @pytest.mark.parametrize(

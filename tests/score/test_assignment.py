@@ -31,7 +31,7 @@ def two_latents():
 )
 def test_predicted_memberships_that_polca_prints(name, k, shares):
     """R package poLCA 1.6: predicted class memberships by modal posterior probability."""
-    fit = fit_classes(datasets.load(name), k, rng=np.random.default_rng(0), n_starts=64, tol=1e-10)
+    fit = fit_classes(datasets.load(name), k, rng=np.random.default_rng(0), n_init=64, tol=1e-10)
     np.testing.assert_allclose(average_posteriors(fit).modal / fit.table.n, shares, atol=5e-5)
 
 

@@ -33,7 +33,7 @@ def carcinoma():
 @pytest.mark.parametrize(("k", "statistic"), [(2, 414.416), (3, 47.1037), (4, 8.8383)])
 def test_carcinoma_has_three_classes(carcinoma, k, statistic):
     """The statistic is twice the difference of the log-likelihoods that poLCA prints."""
-    found = bootstrap_lrt(carcinoma, k, rng=seeded(), n_replicates=49, threads=2)
+    found = bootstrap_lrt(carcinoma, k, rng=seeded(), n_replicates=49, n_jobs=2)
     assert found.statistic == pytest.approx(statistic, abs=2e-3)
     assert found.n_replicates == 49
     assert found.reason is StopReason.FINISHED
@@ -45,11 +45,11 @@ def test_carcinoma_has_three_classes(carcinoma, k, statistic):
 
 def test_threads_do_not_change_the_answer(carcinoma):
     one, two = (
-        bootstrap_lrt(carcinoma, 3, rng=seeded(5), n_replicates=8, n_starts=4, threads=t).replicates for t in (1, 2)
+        bootstrap_lrt(carcinoma, 3, rng=seeded(5), n_replicates=8, n_init=4, n_jobs=t).replicates for t in (1, 2)
     )
     np.testing.assert_array_equal(one, two)
     fit = fit_classes(carcinoma, 2, rng=seeded())
-    one, two = (bootstrap_fit(fit, rng=seeded(5), n_replicates=8, threads=t).g2_replicates for t in (1, 2))
+    one, two = (bootstrap_fit(fit, rng=seeded(5), n_replicates=8, n_jobs=t).g2_replicates for t in (1, 2))
     np.testing.assert_array_equal(one, two)
 
 
@@ -58,7 +58,7 @@ def test_p_values_under_the_null_are_spread():
     truth = Model.random(Tree.star(1, [2] * 5), numbered([2] * 5), rng)
     p = [
         bootstrap_lrt(
-            Table.from_codes(truth.sample(100, rng), truth.variables), 2, rng=rng, n_replicates=19, n_starts=8
+            Table.from_codes(truth.sample(100, rng), truth.variables), 2, rng=rng, n_replicates=19, n_init=8
         ).p_value
         for _ in range(20)
     ]
@@ -80,8 +80,8 @@ def test_repeated_rows_and_weights_are_the_same_data():
 
 def test_two_classes_do_not_fit_carcinoma_but_three_do(carcinoma):
     """The chi-square distribution calls the fit of two classes perfect (p near 1): the table is nearly empty."""
-    two = bootstrap_fit(fit_classes(carcinoma, 2, rng=seeded()), rng=seeded(), n_replicates=99, threads=2)
-    three = bootstrap_fit(fit_classes(carcinoma, 3, rng=seeded()), rng=seeded(), n_replicates=99, threads=2)
+    two = bootstrap_fit(fit_classes(carcinoma, 2, rng=seeded()), rng=seeded(), n_replicates=99, n_jobs=2)
+    three = bootstrap_fit(fit_classes(carcinoma, 3, rng=seeded()), rng=seeded(), n_replicates=99, n_jobs=2)
     assert two.p_g2 <= 0.02
     assert three.p_g2 > 0.05
     assert three.to_dict()["n_replicates"] == 99
@@ -109,8 +109,8 @@ def test_any_tree_can_be_tested():
 # ---- stopping -----------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("threads", [1, 2])
-def test_ctrl_c_returns_what_was_done(carcinoma, threads):
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_ctrl_c_returns_what_was_done(carcinoma, n_jobs):
     seen = []
 
     def press(progress):
@@ -118,7 +118,7 @@ def test_ctrl_c_returns_what_was_done(carcinoma, threads):
         if progress.done == 3:
             signal.raise_signal(signal.SIGINT)
 
-    found = bootstrap_lrt(carcinoma, 2, rng=seeded(), n_replicates=500, n_starts=4, threads=threads, on_progress=press)
+    found = bootstrap_lrt(carcinoma, 2, rng=seeded(), n_replicates=500, n_init=4, n_jobs=n_jobs, on_progress=press)
     assert found.reason is StopReason.INTERRUPTED
     assert found.n_replicates == 3
     assert found.p_value == 0.25
@@ -147,7 +147,7 @@ def test_an_error_in_a_replicate_is_raised():
         raise ZeroDivisionError("as asked")
 
     with pytest.raises(ZeroDivisionError, match="as asked"):
-        replicate(fails, 5, seeded(), stage="x", threads=2)
+        replicate(fails, 5, seeded(), stage="x", n_jobs=2)
 
 
 # ---- what is drawn, and what cannot be ---------------------------------------------------------------------------
@@ -192,10 +192,10 @@ def test_arguments_are_checked(carcinoma):
             bootstrap_lrt(carcinoma, bad, rng=seeded())
     with pytest.raises(ParameterError, match="n_replicates"):
         bootstrap_lrt(carcinoma, 2, rng=seeded(), n_replicates=0)
-    with pytest.raises(ParameterError, match="threads"):
-        bootstrap_lrt(carcinoma, 2, rng=seeded(), threads=0)
-    with pytest.raises(ParameterError, match="n_starts"):
-        bootstrap_lrt(carcinoma, 2, rng=seeded(), n_starts=0)
+    with pytest.raises(ParameterError, match="n_jobs"):
+        bootstrap_lrt(carcinoma, 2, rng=seeded(), n_jobs=0)
+    with pytest.raises(ParameterError, match="n_init"):
+        bootstrap_lrt(carcinoma, 2, rng=seeded(), n_init=0)
 
 
 def test_p_values_are_never_zero():

@@ -115,9 +115,7 @@ def test_weight_is_repetition(name):
 def test_weight_is_repetition_with_two_latents(name):
     once, often = cases()
     a, b = (
-        SCORES[name](
-            fit_two_latents(t, (2, 2), rng=np.random.default_rng(0), n_starts=1, max_iterations=300, prior=2.0)
-        )
+        SCORES[name](fit_two_latents(t, (2, 2), rng=np.random.default_rng(0), n_init=1, max_iterations=300, prior=2.0))
         for t in (once, often)
     )
     assert a == pytest.approx(b, abs=1e-5)
@@ -153,7 +151,7 @@ def test_scores_of_a_tree_without_latents():
 
 def test_scores_of_two_latents_say_what_is_not_defined():
     once, _ = cases()
-    fit = fit_two_latents(once, (2, 2), rng=np.random.default_rng(0), n_starts=2, max_iterations=500)
+    fit = fit_two_latents(once, (2, 2), rng=np.random.default_rng(0), n_init=2, max_iterations=500)
     found = scores(fit, aliasing=True)
     missing = {name for name, s in found.items() if s.value is None}
     assert missing >= {"bice", "cse", "marginal_likelihood"}

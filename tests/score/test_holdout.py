@@ -83,4 +83,4 @@ def test_wrong_use(table):
     with pytest.raises(DataError, match="no column 'x5'"):
         holdout(fit, table.select(["x1", "x2", "x3", "x4"]))
     with pytest.raises(ModelError, match="Two latents"):
-        holdout(fit_two_latents(table, (1, 2), rng=rng, n_starts=1, max_iterations=5), rng=rng)
+        holdout(fit_two_latents(table, (1, 2), rng=rng, n_init=1, max_iterations=5), rng=rng)

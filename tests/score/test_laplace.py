@@ -83,9 +83,7 @@ def test_information_is_the_second_derivative_for_any_tree(drawn, basis):
 @pytest.mark.parametrize("basis", ["softmax", "probability"])
 def test_information_with_two_latents(basis):
     codes = np.random.default_rng(0).integers(0, 2, (30, 3))
-    fit = fit_two_latents(
-        Table.from_codes(codes), (2, 3), rng=np.random.default_rng(1), n_starts=4, prior=2.0, tol=1e-3
-    )
+    fit = fit_two_latents(Table.from_codes(codes), (2, 3), rng=np.random.default_rng(1), n_init=4, prior=2.0, tol=1e-3)
     np.testing.assert_allclose(information(fit, 1.5, basis), differences(fit, 1.5, basis), rtol=1e-4, atol=1e-3)
 
 

@@ -28,7 +28,7 @@ from latentree.score import (
 
 @pytest.fixture(scope="module")
 def solar():
-    return fit_classes(datasets.load("solar"), 5, rng=np.random.default_rng(0), n_starts=128, finalists=8)
+    return fit_classes(datasets.load("solar"), 5, rng=np.random.default_rng(0), n_init=128, finalists=8)
 
 
 def test_golden_cheeseman_stutz_on_solar_flares(solar):
@@ -126,7 +126,7 @@ def test_cheeseman_stutz_can_rank_fits_of_one_structure_against_their_likelihood
     truth = Model.random(Tree.star(5, [2] * 5), _binary(5), np.random.default_rng(1))
     table = Table.from_codes(truth.sample(10_000, np.random.default_rng(2)), truth.variables)
     fits = [
-        restart_em(truth, table, rng=np.random.default_rng(s), n_starts=1, tol=0.01, max_iterations=200)
+        restart_em(truth, table, rng=np.random.default_rng(s), n_init=1, tol=0.01, max_iterations=200)
         for s in range(12)
     ]
     found = [(f.log_likelihood, cs(f, at="given")) for f in fits]
@@ -165,7 +165,7 @@ def test_aliases():
     )
     # W table 4.1: 7! / 2!
     assert aliasing(standing(same, table.select(["x1"]))) == pytest.approx(np.log(5040 / 2))
-    pair = fit_two_latents(table, (2, 2), rng=rng, n_starts=4, tol=1e-3)
+    pair = fit_two_latents(table, (2, 2), rng=rng, n_init=4, tol=1e-3)
     assert aliasing(pair, tol=0.0) == pytest.approx(np.log(8))
     assert cs(fit, aliasing=True) - cs(fit) == pytest.approx(aliasing(posterior_mode(fit)))
 

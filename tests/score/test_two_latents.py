@@ -22,13 +22,13 @@ def table():
 
 @pytest.mark.parametrize(("prior", "basis"), [(None, "probability"), (1.5, "probability"), (1.0, "softmax")])
 def test_every_step_gains(table, prior, basis):
-    fit = fit_two_latents(table, (2, 3), rng=np.random.default_rng(0), n_starts=4, prior=prior, basis=basis, tol=1e-4)
+    fit = fit_two_latents(table, (2, 3), rng=np.random.default_rng(0), n_init=4, prior=prior, basis=basis, tol=1e-4)
     assert (np.diff(fit.trace) >= -1e-8).all()
     assert fit.converged
 
 
 def test_the_root_stays_a_product_and_the_fit_a_maximum(table):
-    fit = fit_two_latents(table, (2, 2), rng=np.random.default_rng(0), n_starts=8, tol=1e-8)
+    fit = fit_two_latents(table, (2, 2), rng=np.random.default_rng(0), n_init=8, tol=1e-8)
     p1, p2 = fit.factors
     np.testing.assert_allclose(np.outer(p1, p2).ravel(), fit.model.table(0)[0], atol=1e-12)
     pair = fit.counts.vector[:4].reshape(2, 2) / table.n
@@ -40,7 +40,7 @@ def test_the_root_stays_a_product_and_the_fit_a_maximum(table):
 
 
 def test_it_is_between_its_neighbours(table):
-    fit = fit_two_latents(table, (2, 2), rng=np.random.default_rng(0), n_starts=16)
+    fit = fit_two_latents(table, (2, 2), rng=np.random.default_rng(0), n_init=16)
     free = fit_classes(table, 4, rng=np.random.default_rng(0))
     assert fit.log_likelihood <= free.log_likelihood + 0.1
     assert fit.log_likelihood == pytest.approx(free.log_likelihood, abs=3)  # the truth has two latents
@@ -49,7 +49,7 @@ def test_it_is_between_its_neighbours(table):
 
 def test_one_state_on_one_side_is_a_latent_class_model():
     table = Table.from_codes(np.random.default_rng(1).integers(0, 2, (100, 4)))
-    fit = fit_two_latents(table, (1, 2), rng=np.random.default_rng(0), n_starts=1, prior=2.0, tol=1e-10)
+    fit = fit_two_latents(table, (1, 2), rng=np.random.default_rng(0), n_init=1, prior=2.0, tol=1e-10)
     star = Model(Tree.star(2, [2] * 4), table.variables, fit.model.parameters)
     from fits import standing
 
@@ -61,10 +61,10 @@ def test_one_state_on_one_side_is_a_latent_class_model():
 
 def test_limits(table):
     rng = np.random.default_rng(0)
-    short = fit_two_latents(table, (2, 2), rng=rng, n_starts=2, max_iterations=3)
+    short = fit_two_latents(table, (2, 2), rng=rng, n_init=2, max_iterations=3)
     assert short.reason is StopReason.ITERATIONS and len(short.trace) == 3
-    late = fit_two_latents(table, (2, 2), rng=rng, n_starts=2, budget=Budget(seconds=1e-9))
+    late = fit_two_latents(table, (2, 2), rng=rng, n_init=2, budget=Budget(seconds=1e-9))
     assert late.reason is StopReason.TIME
-    for options in ({"n_states": (0, 2)}, {"n_starts": 0}, {"q": 1.0}, {"tol": -1.0}):
+    for options in ({"n_states": (0, 2)}, {"n_init": 0}, {"q": 1.0}, {"tol": -1.0}):
         with pytest.raises(ValueError):
             fit_two_latents(table, **{"n_states": (2, 2), "rng": rng, **options})

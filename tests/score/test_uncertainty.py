@@ -218,13 +218,13 @@ def test_impossible_rows_have_no_information():
 def test_the_bootstrap_agrees_with_the_information_on_good_data(parametric):
     truth = clear_model(2, 6)
     fit = em(truth, Table.from_codes(truth.sample(1500, seeded(1)), truth.variables), tol=1e-10)
-    options = {"method": "bootstrap", "n_replicates": 200, "n_starts": 2, "parametric": parametric}
-    found = standard_errors(fit, rng=seeded(), threads=2, **options)
+    options = {"method": "bootstrap", "n_replicates": 200, "n_init": 2, "parametric": parametric}
+    found = standard_errors(fit, rng=seeded(), n_jobs=2, **options)
     np.testing.assert_allclose(found.errors, standard_errors(fit).errors, rtol=0.3)
     assert found.n_replicates == 200
     assert (found.lower < fit.model.parameters).all()
     assert (found.upper > fit.model.parameters).all()
-    again = standard_errors(fit, rng=seeded(), threads=1, **options)
+    again = standard_errors(fit, rng=seeded(), n_jobs=1, **options)
     np.testing.assert_array_equal(again.errors, found.errors)
 
 

@@ -70,7 +70,7 @@ def test_threads_and_instruction_sets_change_nothing():
     truth = datasets.generator("d12")
     beliefs = Beliefs(Network.from_model(truth), drawn_table(truth, 400, 0))
     one = list(relocations(beliefs))
-    for other in (relocations(beliefs, threads=2), relocations(beliefs, threads=8)):
+    for other in (relocations(beliefs, n_jobs=2), relocations(beliefs, n_jobs=8)):
         assert [f.log_likelihood for f in one] == [f.log_likelihood for f in other]
     before = _core.kernels()
     try:

@@ -28,19 +28,32 @@ LONGEST = 600
 """Seconds that a run may take in all; more is a hang."""
 
 JOBS: dict[str, list[str]] = {
-    "fit": ["fit", "mushroom", "--classes", "3-6", "--threads", "2"],
+    "fit": ["fit", "mushroom", "--classes", "3-6", "--n-jobs", "2"],
     "classes": ["fit", "solar"],
-    "learn": ["learn", "credit", "--method", "east", "--threads", "2"],
+    "learn": ["learn", "credit", "--method", "east", "--n-jobs", "2"],
     "swift": ["learn", "hiv_test"],
-    "sample": ["sample", "credit", "--kmax", "6", "--draws", "300", "--burn", "200", "--thin", "2", "--threads", "2"],
+    "sample": [
+        "sample",
+        "credit",
+        "--max-classes",
+        "6",
+        "--draws",
+        "300",
+        "--burn",
+        "200",
+        "--thin",
+        "2",
+        "--n-jobs",
+        "2",
+    ],
     "gibbs": ["sample", "carcinoma", "--classes", "3", "--draws", "2000", "--chains", "2"],
 }
 """What is killed: restarts of EM, the learner of the number of classes, two searches, two samplers."""
 
 SMALL: dict[str, list[str]] = {
-    "fit": ["fit", "credit", "--classes", "2-5", "--threads", "2"],
-    "learn": ["learn", "hiv_test", "--method", "east", "--threads", "2"],
-    "sample": ["sample", "carcinoma", "--kmax", "4", "--draws", "200", "--burn", "100", "--chains", "2"],
+    "fit": ["fit", "credit", "--classes", "2-5", "--n-jobs", "2"],
+    "learn": ["learn", "hiv_test", "--method", "east", "--n-jobs", "2"],
+    "sample": ["sample", "carcinoma", "--max-classes", "4", "--draws", "200", "--burn", "100", "--chains", "2"],
 }
 """The same in a few seconds."""
 

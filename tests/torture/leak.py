@@ -79,7 +79,7 @@ def one_fit(i: int) -> None:
     """Build a table, fit it with threads, ask for posteriors."""
     rng = np.random.default_rng(i)
     table = Table.from_codes(rng.integers(-1, 2, (60, 6)), np.full(6, 2))
-    fit = fit_classes(table, 2, rng=rng, n_starts=4, finalists=2, max_iterations=30, threads=1 + i % 2)
+    fit = fit_classes(table, 2, rng=rng, n_init=4, finalists=2, max_iterations=30, n_jobs=1 + i % 2)
     posterior(fit.model, table)
 
 
@@ -93,12 +93,12 @@ def one_search(i: int) -> None:
 
 
 def one_learner(i: int) -> None:
-    cardinality.learn(HIV, rng=np.random.default_rng(i), budget=Budget(iterations=2), threads=1 + i % 2)
+    cardinality.learn(HIV, rng=np.random.default_rng(i), budget=Budget(iterations=2), n_jobs=1 + i % 2)
 
 
 def one_sampler(i: int) -> None:
     prior = bayes.ClassPrior(bayes.prior_on_classes(3))
-    bayes.sample(HIV, prior, rng=np.random.default_rng(i), n_draws=10, n_burn=5, n_chains=2, threads=1 + i % 2)
+    bayes.sample(HIV, prior, rng=np.random.default_rng(i), n_draws=10, n_burn=5, n_chains=2, n_jobs=1 + i % 2)
 
 
 HIV = datasets.load("hiv_test")

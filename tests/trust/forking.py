@@ -28,11 +28,11 @@ def work(seed: int) -> list[Any]:
     """A fit, a search, a learner of cardinalities and a sampler, all with two threads, as plain values."""
     table = datasets.load("carcinoma")
     rng = np.random.default_rng(seed)
-    fit = fit_classes(table, 3, rng=rng, n_starts=16, threads=2)
+    fit = fit_classes(table, 3, rng=rng, n_init=16, n_jobs=2)
     tree = search.learn(datasets.load("hiv_test"), method="east", rng=rng, n_jobs=2, budget=Budget(iterations=2))
-    learned = cardinality.learn(table, rng=rng, threads=2, budget=Budget(iterations=2))
+    learned = cardinality.learn(table, rng=rng, n_jobs=2, budget=Budget(iterations=2))
     prior = bayes.ClassPrior(bayes.prior_on_classes(3))
-    draws = bayes.sample(table, prior, rng=rng, n_draws=20, n_burn=10, n_chains=2, threads=2)
+    draws = bayes.sample(table, prior, rng=rng, n_draws=20, n_burn=10, n_chains=2, n_jobs=2)
     return [
         fit.model.parameters.tolist(),
         tree.model.parameters.tolist(),
@@ -67,18 +67,18 @@ def fork_while_threads_work(truth: list[Any]) -> None:
 
     def busy() -> None:
         while not going.is_set():
-            fit = fit_classes(table, 3, rng=np.random.default_rng(1), n_starts=8, threads=2)
-            Plan.of(fit.model, table).evaluate(fit.model.parameters, threads=2)
+            fit = fit_classes(table, 3, rng=np.random.default_rng(1), n_init=8, n_jobs=2)
+            Plan.of(fit.model, table).evaluate(fit.model.parameters, n_jobs=2)
 
-    threads = [threading.Thread(target=busy) for _ in range(2)]
-    for thread in threads:
+    n_jobs = [threading.Thread(target=busy) for _ in range(2)]
+    for thread in n_jobs:
         thread.start()
     try:
         for _ in range(3):
             plain_fork(truth)
     finally:
         going.set()
-        for thread in threads:
+        for thread in n_jobs:
             thread.join()
 
 

@@ -41,63 +41,63 @@ def fit_parts(fit: Any) -> list[Any]:
     return [fit.model.parameters, fit.trace, fit.starts, fit.counts.vector, fit.log_likelihood, fit.evaluations]
 
 
-def one_long_fit(table: Table, threads: int) -> list[Any]:
+def one_long_fit(table: Table, n_jobs: int) -> list[Any]:
     start = Model.random(Tree.star(4, table.cardinalities), table.variables, seeded())
-    fit = em(start, table, max_iterations=25, threads=threads)
+    fit = em(start, table, max_iterations=25, n_jobs=n_jobs)
     plan = Plan.of(fit.model, table)
-    return [*fit_parts(fit), plan.row_log_likelihood(fit.model.parameters, threads=threads)]
+    return [*fit_parts(fit), plan.row_log_likelihood(fit.model.parameters, n_jobs=n_jobs)]
 
 
-def many_starts(table: Table, threads: int) -> list[Any]:
-    return fit_parts(fit_classes(datasets.load("credit"), 4, rng=seeded(), n_starts=24, threads=threads))
+def many_starts(table: Table, n_jobs: int) -> list[Any]:
+    return fit_parts(fit_classes(datasets.load("credit"), 4, rng=seeded(), n_init=24, n_jobs=n_jobs))
 
 
-def comparison(table: Table, threads: int) -> list[Any]:
-    found = compare_classes(datasets.load("carcinoma"), range(1, 4), rng=0, n_starts=16, threads=threads)
+def comparison(table: Table, n_jobs: int) -> list[Any]:
+    found = compare_classes(datasets.load("carcinoma"), range(1, 4), rng=0, n_init=16, n_jobs=n_jobs)
     return [part for fit in found.fits for part in fit_parts(fit)]
 
 
-def learned_classes(table: Table, threads: int) -> list[Any]:
-    found = cardinality.learn(datasets.load("carcinoma"), rng=seeded(), threads=threads, budget=Budget(iterations=5))
+def learned_classes(table: Table, n_jobs: int) -> list[Any]:
+    found = cardinality.learn(datasets.load("carcinoma"), rng=seeded(), n_jobs=n_jobs, budget=Budget(iterations=5))
     return [*fit_parts(found.fit), found.score, [line.operation for line in found.trace]]
 
 
-def split_merge(table: Table, threads: int) -> list[Any]:
-    options: dict[str, Any] = {"budget": Budget(iterations=4), "threads": threads}
+def split_merge(table: Table, n_jobs: int) -> list[Any]:
+    options: dict[str, Any] = {"budget": Budget(iterations=4), "n_jobs": n_jobs}
     found = cardinality.learn(datasets.load("carcinoma"), method="SplitMerge", rng=seeded(), **options)
     return [*fit_parts(found.fit), found.score]
 
 
 def tree(method: str) -> Callable[[Table, int], list[Any]]:
-    def learned(table: Table, threads: int) -> list[Any]:
+    def learned(table: Table, n_jobs: int) -> list[Any]:
         budget = Budget(iterations=4)
-        run = search.learn(datasets.load("hiv_test"), method=method, rng=seeded(), n_jobs=threads, budget=budget)
+        run = search.learn(datasets.load("hiv_test"), method=method, rng=seeded(), n_jobs=n_jobs, budget=budget)
         return [str(run.tree.canonical), run.model.parameters, run.value, [step.operation for step in run.trace]]
 
     return learned
 
 
 def draws(method: str) -> Callable[[Table, int], list[Any]]:
-    def drawn(table: Table, threads: int) -> list[Any]:
+    def drawn(table: Table, n_jobs: int) -> list[Any]:
         prior = bayes.ClassPrior(bayes.prior_on_classes(4))
         carcinoma = datasets.load("carcinoma")
         few: dict[str, Any] = {"n_draws": 30, "n_burn": 20, "n_chains": 8}
-        found = bayes.sample(carcinoma, prior, rng=seeded(), method=method, threads=threads, **few)
+        found = bayes.sample(carcinoma, prior, rng=seeded(), method=method, n_jobs=n_jobs, **few)
         return [found.k, found.weights, found.theta, found.log_likelihood]
 
     return drawn
 
 
-def bootstrap(table: Table, threads: int) -> list[Any]:
+def bootstrap(table: Table, n_jobs: int) -> list[Any]:
     fit = fit_classes(datasets.load("carcinoma"), 2, rng=seeded())
-    errors = score.standard_errors(fit, method="bootstrap", rng=seeded(), n_replicates=12, threads=threads)
-    tested = score.bootstrap_lrt(fit.table, 2, rng=seeded(), n_replicates=8, n_starts=4, threads=threads)
+    errors = score.standard_errors(fit, method="bootstrap", rng=seeded(), n_replicates=12, n_jobs=n_jobs)
+    tested = score.bootstrap_lrt(fit.table, 2, rng=seeded(), n_replicates=8, n_init=4, n_jobs=n_jobs)
     return [errors.errors, errors.covariance, tested.replicates, tested.p_value]
 
 
-def predictions(table: Table, threads: int) -> list[Any]:
+def predictions(table: Table, n_jobs: int) -> list[Any]:
     rows = datasets.load_frame("carcinoma")
-    found = lt.LatentClass(3, n_init=16, random_state=0, n_jobs=threads).fit(rows)
+    found = lt.LatentClass(3, n_init=16, random_state=0, n_jobs=n_jobs).fit(rows)
     return [found.predict_proba(rows), found.score_samples(rows), found.predict(rows)]
 
 
@@ -120,7 +120,7 @@ WORK: dict[str, Callable[[Table, int], list[Any]]] = {
 
 @pytest.mark.parametrize("name", WORK)
 def test_threads_change_not_a_bit(name, long_table):
-    one, two, eight = (WORK[name](long_table, threads) for threads in (1, 2, 8))
+    one, two, eight = (WORK[name](long_table, n_jobs) for n_jobs in (1, 2, 8))
     for a, b, c in zip(one, two, eight, strict=True):
         np.testing.assert_array_equal(b, a, strict=True)
         np.testing.assert_array_equal(c, a, strict=True)

@@ -81,16 +81,16 @@ class Target:
         Examples
         --------
         >>> target = Target.of(Table.from_codes([[0, 1], [1, 1], [1, 1]]), ClassPrior([1, 1]))
-        >>> target.n, target.k_max, target.n_cells
+        >>> target.n, target.max_classes, target.n_cells
         (3, 2, 4)
         """
         weights = _counts(table)
-        if weights.sum() < prior.k_max:
+        if weights.sum() < prior.max_classes:
             n = int(weights.sum())
             have = "is one row (n_samples=1)" if n == 1 else f"are {n:,} rows"
             raise DataError(
-                f"There {have} for {prior.k_max} classes; there must be at least as many rows as classes. Allow fewer "
-                "classes."
+                f"There {have} for {prior.max_classes} classes; there must be at least as many rows as classes. Allow "
+                "fewer classes."
             )
         options.setdefault("small", max(float(weights.sum()) / 10.0, 2.0))
         return cls(np.ascontiguousarray(table.codes), weights, table.cardinalities, prior, **options)
@@ -108,9 +108,9 @@ class Target:
         return int(self.weights.sum())
 
     @property
-    def k_max(self) -> int:
+    def max_classes(self) -> int:
         """Most classes."""
-        return self.prior.k_max
+        return self.prior.max_classes
 
     @cached_property
     def offsets(self) -> IndexArray:
@@ -229,9 +229,9 @@ def init(target: Target, rng: np.random.Generator, *, k: int | None = None) -> S
     k : int, optional
         Number of classes. Default: any up to kmax with equal chances, so that chains start far apart.
     """
-    k = int(rng.integers(1, target.k_max + 1)) if k is None else k
-    if not 1 <= k <= target.k_max:
-        raise bad_parameter("k", "init", f"a whole number from 1 to {target.k_max}", k)
+    k = int(rng.integers(1, target.max_classes + 1)) if k is None else k
+    if not 1 <= k <= target.max_classes:
+        raise bad_parameter("k", "init", f"a whole number from 1 to {target.max_classes}", k)
     members = rng.multinomial(target.weights, np.full(k, 1.0 / k)).T.reshape(k, len(target.weights))
     flat = np.concatenate([np.full(r, -np.log(r)) for r in target.cardinalities.tolist()])
     words = rng.integers(0, 2**64, size=4, dtype=np.uint64)
@@ -273,9 +273,9 @@ def step(
     >>> len(info.k), bool((state.members.sum(axis=0) == target.weights).all())
     (100, True)
     """
-    k, k_max = state.k, target.k_max
-    weights, theta = np.zeros(k_max), np.zeros((k_max, target.n_cells))
-    members = np.zeros((k_max, len(target.weights)), dtype=np.int64)
+    k, max_classes = state.k, target.max_classes
+    weights, theta = np.zeros(max_classes), np.zeros((max_classes, target.n_cells))
+    members = np.zeros((max_classes, len(target.weights)), dtype=np.int64)
     weights[:k], theta[:k], members[:k] = state.log_weights, state.log_theta, state.members
     moves = [MOVES[name] for name in sweep]
     out = target.kernel.advance(k, weights, theta, members, state.stream, moves, n_sweeps, thin, with_counts)

@@ -131,7 +131,7 @@ class Draws:
     @property
     def k_posterior(self) -> FloatArray:
         """P(k | data), k = 1 ... kmax."""
-        return np.bincount(self.k.ravel(), minlength=self.prior.k_max + 1)[1:] / self.k.size
+        return np.bincount(self.k.ravel(), minlength=self.prior.max_classes + 1)[1:] / self.k.size
 
     @property
     def k_mode(self) -> int:

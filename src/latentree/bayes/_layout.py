@@ -40,13 +40,13 @@ def datatree(draws: Draws) -> Any:
     xr = _xarray()
     weights, theta = draws.weights, draws.theta
     if draws.method == "gibbs":
-        own = relabel(draws.given(draws.prior.k_max))
+        own = relabel(draws.given(draws.prior.max_classes))
         weights, theta = own.weights.reshape(weights.shape), own.theta.reshape(theta.shape)
     variables = draws.table.variables
     coords = {
         "chain": np.arange(draws.n_chains),
         "draw": np.arange(draws.n_draws),
-        "class": np.arange(draws.prior.k_max),
+        "class": np.arange(draws.prior.max_classes),
         "variable": ("cell", np.array([v.name for v in variables for _ in v.states], dtype=object).astype(str)),
         "state": ("cell", np.array([str(s) for v in variables for s in v.states], dtype=object).astype(str)),
     }

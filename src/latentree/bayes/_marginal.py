@@ -35,7 +35,7 @@ __all__ = ["jump", "log_birth_terms", "log_k_given", "log_prior_over_proposal", 
 
 def jump(target: Target, state: State, stream: Stream) -> State:
     """Some jumps of both kinds. The members do not fit any more: the allocation must be drawn next."""
-    if target.k_max == 1:
+    if target.max_classes == 1:
         return state
     for _ in range(target.tries):
         state = _birth_or_death(target, _split_or_combine(target, state, stream), stream)
@@ -111,7 +111,7 @@ def log_prior_over_proposal(target: Target, theta: FloatArray) -> float:
 
 def log_k_given(target: Target, t: int) -> FloatArray:
     """Return ln P(k | partition into t classes), k = 1 ... kmax; weights and parameters integrated out."""
-    d1, k = target.prior.delta1, np.arange(1, target.k_max + 1)
+    d1, k = target.prior.delta1, np.arange(1, target.max_classes + 1)
     ways = np.where(k >= t, gammaln(k + 1) - gammaln(np.maximum(k - t, 0) + 1), -np.inf)
     total = target.prior.log_k + ways + gammaln(k * d1) - gammaln(k * d1 + target.n)
     given: FloatArray = total - np.logaddexp.reduce(total)
@@ -123,7 +123,7 @@ def update_n_classes(target: Target, state: State, stream: Stream) -> State:
     members = state.members[state.sizes > 0]
     t, chance = len(members), log_k_given(target, len(members))
     k, left = max(t, 1), stream.uniform()
-    while k < target.k_max:
+    while k < target.max_classes:
         left -= exp(chance[k - 1])
         if left <= 0.0:
             break

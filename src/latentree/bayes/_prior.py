@@ -35,7 +35,7 @@ class ClassPrior:
     Examples
     --------
     >>> prior = ClassPrior(prior_on_classes(4), delta2=0.5)
-    >>> prior.k_max, prior.log_k.round(3).tolist()
+    >>> prior.max_classes, prior.log_k.round(3).tolist()
     (4, [-1.386, -1.386, -1.386, -1.386])
     """
 
@@ -54,7 +54,7 @@ class ClassPrior:
             raise bad_parameter("n_classes", "ClassPrior", must, self.n_classes)
 
     @property
-    def k_max(self) -> int:
+    def max_classes(self) -> int:
         """Most classes that are possible."""
         return len(self.n_classes)
 
@@ -66,12 +66,12 @@ class ClassPrior:
         return logs
 
 
-def prior_on_classes(k_max: int, kind: str | Sequence[float] = "uniform") -> tuple[float, ...]:
+def prior_on_classes(max_classes: int, kind: str | Sequence[float] = "uniform") -> tuple[float, ...]:
     """P(k) of k = 1 ... kmax classes.
 
     Parameters
     ----------
-    k_max : int
+    max_classes : int
         Most classes.
     kind : {"uniform", "poisson", "geometric"} or sequence of float
         Equal; Poisson with mean 1 for k - 1; halved with every further class; or the numbers themselves.
@@ -81,19 +81,19 @@ def prior_on_classes(k_max: int, kind: str | Sequence[float] = "uniform") -> tup
     >>> [round(p, 4) for p in prior_on_classes(4, "geometric")]
     [0.5333, 0.2667, 0.1333, 0.0667]
     """
-    if isinstance(k_max, bool) or not isinstance(k_max, int | np.integer) or k_max < 1:
-        raise bad_parameter("k_max", "prior_on_classes", "a whole number of at least 1", k_max)
+    if isinstance(max_classes, bool) or not isinstance(max_classes, int | np.integer) or max_classes < 1:
+        raise bad_parameter("max_classes", "prior_on_classes", "a whole number of at least 1", max_classes)
     if not isinstance(kind, str):
         chances = [float(p) for p in kind]
-        if len(chances) != k_max:
-            raise bad_parameter("kind", "prior_on_classes", f"one number for each of 1 to {k_max} classes", kind)
+        if len(chances) != max_classes:
+            raise bad_parameter("kind", "prior_on_classes", f"one number for each of 1 to {max_classes} classes", kind)
         ClassPrior(chances)
     elif kind == "uniform":
-        chances = [1.0] * int(k_max)
+        chances = [1.0] * int(max_classes)
     elif kind == "poisson":
-        chances = [float(np.exp(-lgamma(k))) for k in range(1, k_max + 1)]
+        chances = [float(np.exp(-lgamma(k))) for k in range(1, max_classes + 1)]
     elif kind == "geometric":
-        chances = [float(np.exp(-k * log(2))) for k in range(k_max)]
+        chances = [float(np.exp(-k * log(2))) for k in range(max_classes)]
     else:
         raise bad_parameter("kind", "prior_on_classes", f"one of {', '.join(KINDS)}, or numbers", kind)
     total = sum(chances)

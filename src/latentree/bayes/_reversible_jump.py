@@ -56,7 +56,7 @@ def log_theta_prior(target: Target, log_theta: FloatArray) -> float:
 
 def chance_up(target: Target, k: int) -> float:
     """b_k: the chance that a jump tries to make a class more; d_k = 1 - b_k."""
-    return 0.0 if k == target.k_max else 1.0 if k == 1 else 0.5
+    return 0.0 if k == target.max_classes else 1.0 if k == 1 else 0.5
 
 
 # ---- split and combine ------------------------------------------------------------------------------------------
@@ -203,7 +203,7 @@ def without(state: State, j: int) -> State:
 
 def split_or_combine(target: Target, state: State, stream: Stream) -> State:
     """(d) Split a class, or combine two."""
-    if target.k_max == 1:
+    if target.max_classes == 1:
         return state
     if stream.uniform() < chance_up(target, state.k):
         return _split(target, state, stream)
@@ -260,7 +260,7 @@ def log_birth_ratio(target: Target, k: int, empty: int, log_p: float, log_rest: 
 
 def birth_or_death(target: Target, state: State, stream: Stream) -> State:
     """(e) Add an empty class, or remove one."""
-    if target.k_max == 1:
+    if target.max_classes == 1:
         return state
     empty = np.flatnonzero(state.sizes == 0).tolist()
     if stream.uniform() < chance_up(target, state.k):

@@ -47,7 +47,7 @@ def sample(
     n_burn: int = 1000,
     thin: int = 5,
     n_chains: int = 4,
-    threads: int = 1,
+    n_jobs: int = 1,
     budget: Budget | None = None,
     on_progress: OnProgress | None = None,
     checkpoint: Any = None,
@@ -68,7 +68,7 @@ def sample(
         kmax classes, no more and no less.
     n_draws, n_burn, thin : int
         Models to keep of each chain, sweeps thrown away before, and sweeps from one to the next.
-    n_chains, threads : int
+    n_chains, n_jobs : int
         Chains, and how many of them run at a time.
     budget : Budget, optional
         Limit of time. When it is reached, or at Ctrl-C, what was drawn is kept.
@@ -98,12 +98,12 @@ def sample(
         ("n_burn", n_burn, 0),
         ("thin", thin, 1),
         ("n_chains", n_chains, 1),
-        ("threads", threads, 1),
+        ("n_jobs", n_jobs, 1),
     ):
         if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
             raise bad_parameter(name, "sample", f"a whole number of at least {least}", value)
     target = Target.of(table, prior, **options)
-    fixed = prior.k_max if method == "gibbs" else None
+    fixed = prior.max_classes if method == "gibbs" else None
     chains = tuple(init(target, own, k=fixed) for own in spawn(rng, n_chains))
     start, resumed, file = _Run(chains, (), 0, 0), None, None
     if checkpoint is not None:
@@ -118,7 +118,7 @@ def sample(
     if resumed is not None and start.drawn >= n_draws:  # nothing is left to do
         return _draws(table, prior, method, n_burn, thin, start, StopReason.FINISHED, resumed.seconds)
     began = time.monotonic()
-    with ThreadPoolExecutor(min(threads, n_chains)) as pool:
+    with ThreadPoolExecutor(min(n_jobs, n_chains)) as pool:
         outcome = run(
             start,
             _Blocks(target, SWEEPS[method], n_burn, n_draws, thin, pool).step,
@@ -221,7 +221,7 @@ _INFO = ("k", "weights", "theta", "log_likelihood")
 
 def _check_room(target: Target, n_draws: int) -> None:
     """Say now what would be in the way of the last checkpoint: draws that do not fit into one."""
-    numbers = 2 + target.k_max * (1 + target.n_cells)
+    numbers = 2 + target.max_classes * (1 + target.n_cells)
     n_bytes = n_draws * numbers * 8 * 4 // 3  # as text in base64
     if n_bytes > MAX_BYTES:
         raise ParameterError(
@@ -260,7 +260,7 @@ def _unpacked(payload: Mapping[str, Any], target: Target, n_chains: int) -> _Run
 
 def _unpacked_chain(packed: Mapping[str, Any], target: Target) -> State:
     k = len(packed["log_weights"])
-    if not 1 <= k <= target.k_max:
+    if not 1 <= k <= target.max_classes:
         raise ValueError(f"a chain has {k} classes")
     shapes = {"log_weights": (k,), "log_theta": (k, target.n_cells), "members": (k, len(target.weights))}
     floats = {name: _array(packed, name, np.float64, shapes[name]) for name in ("log_weights", "log_theta")}
@@ -273,7 +273,7 @@ def _unpacked_chain(packed: Mapping[str, Any], target: Target) -> State:
 
 
 def _unpacked_draws(packed: Mapping[str, Any], drawn: int, target: Target) -> Info:
-    sizes = (drawn, target.k_max)
+    sizes = (drawn, target.max_classes)
     none = np.empty((0, 0), dtype=np.int64)
     return Info(
         k=_array(packed, "k", np.int32, (drawn,)),

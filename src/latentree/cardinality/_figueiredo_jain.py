@@ -66,7 +66,7 @@ def _annihilated(task: Task, star: Neighbourhood, states: States) -> States:
     price = sum(w - 1 for w in star.widths) / 2
     before = -np.inf
     for _ in range(task.settings.max_iterations):
-        counts = star.plan(states.n).evaluate(states.flat, threads=task.settings.threads)
+        counts = star.plan(states.n).evaluate(states.flat, n_jobs=task.settings.n_jobs)
         expected = States.of(counts.vector, star.widths)
         left = np.maximum(expected.sizes - price, 0.0)
         if not left.any():  # too few cases for any: the largest stays

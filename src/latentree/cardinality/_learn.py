@@ -164,7 +164,7 @@ def learn(
     if method in ANYTIME and clock.budget.seconds is None and clock.budget.iterations is None:
         raise bad_parameter("budget", "cardinality.learn", f"given, since {method} does not end by itself", None)
 
-    constants = {name: value for name, value in asdict(own).items() if name != "threads"}  # they change nothing
+    constants = {name: value for name, value in asdict(own).items() if name != "n_jobs"}  # they change nothing
     made_from = {"data": table, "start": model, "settings": [method, _plain(score), constants, dict(options or {})]}
     file = None
     if checkpoint is not None:
@@ -210,7 +210,7 @@ def _learned(
     fit, score = at.fit, at.score
     if polish is not None:
         s = task.settings
-        given: dict[str, Any] = {"prior": s.prior, "basis": s.basis, "budget": task.clock, "threads": s.threads}
+        given: dict[str, Any] = {"prior": s.prior, "basis": s.basis, "budget": task.clock, "n_jobs": s.n_jobs}
         fit = em(fit.model, task.table, **{**given, **polish})
         score = task.score(fit)
     if not reason.complete:
@@ -317,7 +317,7 @@ def _packed(at: Position) -> dict[str, Any]:
 def _unpacked(task: Task, saved: Saved, model: Model) -> Position:
     told = saved.payload
     try:
-        fit = standing(unpack_model(told["model"], model.variables), task.table, task.settings.threads)
+        fit = standing(unpack_model(told["model"], model.variables), task.table, task.settings.n_jobs)
         reason = None if told["reason"] is None else _REASONS[told["reason"]]
         trace = tuple(Step(**line) for line in told["trace"])
         last = trace[-1]

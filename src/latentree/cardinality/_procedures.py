@@ -62,7 +62,7 @@ def split_at(task: Task, fit: Fit, node: str, rng: np.random.Generator) -> Fit:
     star = task.star(fit.model, node)
     candidates = _split_candidates(task, star, rng)
     plan = star.plan(star.states.n + 1)
-    likelihood = plan.evaluate_batch(np.stack([c.flat for c in candidates]), threads=task.settings.threads)[0]
+    likelihood = plan.evaluate_batch(np.stack([c.flat for c in candidates]), n_jobs=task.settings.n_jobs)[0]
     return task.settled(star, candidates[int(np.argmax(likelihood))])
 
 

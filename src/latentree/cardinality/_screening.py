@@ -71,7 +71,7 @@ def screened(
     states: States,
     rng: np.random.Generator,
     *,
-    n_starts: int = 8,
+    n_init: int = 8,
     before: Screen | None = None,
 ) -> Screen:
     """Look at all splits (partial EM on the data of each state) and all merges (in closed form).
@@ -92,7 +92,7 @@ def screened(
         data = star.share(weights)
         if len(data.weights) < 2 or states.n >= task.max_states:
             continue
-        starts = _starts(data, states.profiles[s], rng, n_starts)
+        starts = _starts(data, states.profiles[s], rng, n_init)
         two, likelihood = task.climb(data, starts, tol=0.1, max_iterations=60)
         own = np.flatnonzero(weights > 0)
         one = float(weights[own] @ (log_joint[own, s] - np.log(states.sizes[s])))

@@ -40,13 +40,13 @@ class StandardFixed:
 
     def begin(self, task: Task, model: Model, rng: np.random.Generator, *, given: bool) -> Position:
         """Lines 1-2."""
-        fit = task.fit(model) if given else task.restart(model, rng, n_starts=1)
-        return Position(fit, task.score(fit), {"n_starts": task.settings.n_splits})
+        fit = task.fit(model) if given else task.restart(model, rng, n_init=1)
+        return Position(fit, task.score(fit), {"n_init": task.settings.n_splits})
 
     def step(self, task: Task, at: Position, rng: np.random.Generator) -> Position:
         """Lines 4-9."""
-        n = int(at.memory["n_starts"])
-        return at.tried(task, "restart", task.restart(at.fit.model, rng, n_starts=n), n_starts=2 * n)
+        n = int(at.memory["n_init"])
+        return at.tried(task, "restart", task.restart(at.fit.model, rng, n_init=n), n_init=2 * n)
 
 
 class Standard3(ThreePhases):
@@ -56,24 +56,24 @@ class Standard3(ThreePhases):
 
     def increase(self, task: Task, fit: Fit, rng: np.random.Generator) -> Fit | None:
         """HLCIncrement (7.5)."""
-        return _changed(task, fit, 1, task.settings.n_starts, rng)
+        return _changed(task, fit, 1, task.settings.n_init, rng)
 
     def decrease(self, task: Task, fit: Fit, rng: np.random.Generator) -> Fit | None:
         """HLCDecrement (7.6)."""
-        return _changed(task, fit, -1, task.settings.n_starts, rng)
+        return _changed(task, fit, -1, task.settings.n_init, rng)
 
     def adjust(self, task: Task, fit: Fit, rng: np.random.Generator) -> Fit | None:
         """HLCNewParams (7.7)."""
-        found = task.restart(fit.model, rng, n_starts=task.settings.n_starts)
+        found = task.restart(fit.model, rng, n_init=task.settings.n_init)
         return found if task.score(found) > task.score(fit) + task.settings.delta else None
 
 
-def _changed(task: Task, fit: Fit, by: int, n_starts: int, rng: np.random.Generator) -> Fit | None:
+def _changed(task: Task, fit: Fit, by: int, n_init: int, rng: np.random.Generator) -> Fit | None:
     """Learn from random starts, for each latent node in turn, with that many states more; the best."""
     tree = fit.model.tree
     sizes = {int(z): int(tree.cardinality[z]) + by for z in tree.latent}
     possible = [z for z, k in sizes.items() if 1 <= k <= task.max_states]
-    return best_of(task, (task.restart(_blank(fit.model, z, sizes[z]), rng, n_starts=n_starts) for z in possible))
+    return best_of(task, (task.restart(_blank(fit.model, z, sizes[z]), rng, n_init=n_init) for z in possible))
 
 
 def _blank(model: Model, node: int, n_states: int) -> Model:

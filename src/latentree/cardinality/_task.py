@@ -33,7 +33,7 @@ class Settings:
     ----------
     n_splits : int
         Random splits of each state, N0 in K's Split.
-    n_starts : int
+    n_init : int
         Random starts of Standard3 (and the first number of starts of StandardFixed is ``n_splits``).
     p : float
         Length of a split's direction.
@@ -54,12 +54,12 @@ class Settings:
         For posterior modes; as in :func:`latentree.estimation.estimate`.
     max_states : int or None
         Most states of a latent node. Default: as many as the data have distinct rows.
-    threads : int
+    n_jobs : int
         Threads; they do not change the result.
     """
 
     n_splits: int = 16
-    n_starts: int = 64
+    n_init: int = 64
     p: float = 0.001
     direction: str = "random"
     q: float = 2.0
@@ -73,11 +73,11 @@ class Settings:
     prior: Prior = None
     basis: Basis = "probability"
     max_states: int | None = None
-    threads: int = 1
+    n_jobs: int = 1
 
     def __post_init__(self) -> None:
         whole = "a whole number of at least 1"
-        for name in ("n_splits", "n_starts", "max_iterations", "threads"):
+        for name in ("n_splits", "n_init", "max_iterations", "n_jobs"):
             self._check(name, _is_whole(getattr(self, name)), whole)
         self._check("max_states", self.max_states is None or _is_whole(self.max_states), f"{whole}, or None")
         self._check("p", 0 < self.p < 1, "between 0 and 1")
@@ -150,7 +150,7 @@ class Task:
                 tol=s.tol,
                 max_iterations=s.max_iterations,
                 budget=self.clock,
-                threads=s.threads,
+                n_jobs=s.n_jobs,
             )
         )
 
@@ -160,10 +160,10 @@ class Task:
         rng: np.random.Generator,
         *,
         starts: Sequence[Model] = (),
-        n_starts: int | None = None,
+        n_init: int | None = None,
         q: float | None = None,
     ) -> Fit:
-        """Multiple restart EM: from given models of one structure, or from ``n_starts`` random points."""
+        """Multiple restart EM: from given models of one structure, or from ``n_init`` random points."""
         s = self.settings
         given = np.stack([m.parameters for m in starts]) if starts else None
         return _not_interrupted(
@@ -171,7 +171,7 @@ class Task:
                 model,
                 self.table,
                 rng=rng,
-                n_starts=n_starts or len(starts),
+                n_init=n_init or len(starts),
                 starts=given,
                 q=q or s.q,
                 prior=s.prior,
@@ -180,7 +180,7 @@ class Task:
                 tol=s.tol,
                 max_iterations=s.max_iterations,
                 budget=self.clock,
-                threads=s.threads,
+                n_jobs=s.n_jobs,
             )
         )
 
@@ -205,7 +205,7 @@ class Task:
         flat = starts if isinstance(starts, np.ndarray) else np.stack([states.flat for states in starts])
         plan = star.plan(flat.shape[1] // (1 + sum(star.widths)))
         prior = _prior_of(plan, s.prior)
-        climb = EmRuns(plan, flat, prior=prior, basis=s.basis, accelerate=s.accelerate, threads=s.threads)
+        climb = EmRuns(plan, flat, prior=prior, basis=s.basis, accelerate=s.accelerate, n_jobs=s.n_jobs)
         stopped = successive_halving(
             climb,
             self.clock,
@@ -224,8 +224,8 @@ class Task:
         """The whole model with these states at the node, as it stands."""
         model = star.whole(states)
         if not star.is_whole:
-            return standing(model, self.table, self.settings.threads)
-        return _standing(model, self.table, star.plan(states.n).evaluate(states.flat, threads=self.settings.threads))
+            return standing(model, self.table, self.settings.n_jobs)
+        return _standing(model, self.table, star.plan(states.n).evaluate(states.flat, n_jobs=self.settings.n_jobs))
 
     def settled(self, star: Neighbourhood, states: States) -> Fit:
         """EM on the whole model with these states at the node; by ``local``, only around the node first."""
@@ -248,9 +248,9 @@ def _prior_of(plan: Plan, prior: Prior) -> Prior:
     return {name: alpha for name, alpha in prior.items() if name in plan.tree.names}
 
 
-def standing(model: Model, table: Table, threads: int = 1) -> Fit:
+def standing(model: Model, table: Table, n_jobs: int = 1) -> Fit:
     """The fit that a model is as it stands."""
-    return _standing(model, table, Plan.of(model, table).evaluate(model.parameters, threads=threads))
+    return _standing(model, table, Plan.of(model, table).evaluate(model.parameters, n_jobs=n_jobs))
 
 
 def _standing(model: Model, table: Table, counts: Counts) -> Fit:

@@ -45,7 +45,7 @@ class Ueda:
     def begin(self, task: Task, model: Model, rng: np.random.Generator, *, given: bool) -> Position:
         """Fit the model given, or from one random start."""
         task.only_latent(model)
-        fit = task.fit(model) if given else task.restart(model, rng, n_starts=1)
+        fit = task.fit(model) if given else task.restart(model, rng, n_init=1)
         return Position(fit, task.score(fit))
 
     def step(self, task: Task, at: Position, rng: np.random.Generator) -> Position:

@@ -113,7 +113,7 @@ def _tests(table: Table, comparison: Comparison, n_replicates: int, options: dic
                 k,
                 n_replicates=n_replicates,
                 rng=np.random.default_rng(options["seed"]),
-                threads=options["threads"],
+                n_jobs=options["n_jobs"],
                 on_progress=shown.watch(k),
             )
             for k in numbers

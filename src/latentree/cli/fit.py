@@ -27,7 +27,7 @@ latentree fit carcinoma
 latentree fit carcinoma --classes 1-4
 latentree fit survey.csv --drop id --classes 1-6 --out model.json --assign rows.csv
 latentree fit survey.csv --columns sex,smokes,age --bins age=3 --classes 3
-latentree fit counts.csv --weights n --classes 2-5 --score aic --starts 200 --seed 1
+latentree fit counts.csv --weights n --classes 2-5 --score aic --n-init 200 --seed 1
 latentree fit big.csv --classes 2-20 --time-limit 60 --json > fit.json
 latentree fit big.csv --classes 2-20 --resume big.checkpoint --out model.json
 """
@@ -124,10 +124,10 @@ def fitted(table: Table, options: dict[str, Any], scores: Sequence[str], *, base
             baseline=baseline,
             watch=shown.watch,
             checkpoint=options["resume"],
-            n_starts=options["starts"],
+            n_init=options["n_init"],
             tol=options["tol"],
             prior=options["prior"],
-            threads=options["threads"],
+            n_jobs=options["n_jobs"],
         )
 
 
@@ -144,7 +144,7 @@ def learned(table: Table, options: dict[str, Any], scores: Sequence[str]) -> Com
     from .progress import meter
 
     tell_resumed(options["resume"])
-    own = {"prior": options["prior"], "threads": options["threads"]}
+    own = {"prior": options["prior"], "n_jobs": options["n_jobs"]}
     with meter(None) as shown:
         found = learn_classes(
             table,

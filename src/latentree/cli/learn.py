@@ -148,7 +148,7 @@ def _searched(table: Table, options: dict[str, Any]) -> Run:
             rng=np.random.default_rng(options["seed"]),
             budget=Budget(seconds=options["time_limit"]),
             start=None if start is None else load_model(start),
-            n_jobs=options["threads"] or -1,
+            n_jobs=options["n_jobs"] or -1,
             checkpoint=resume,
             on_step=shown.step,
             on_progress=shown.progress,

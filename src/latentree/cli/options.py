@@ -221,7 +221,7 @@ _FITTING: tuple[Any, ...] = (
         "Default: maximum likelihood.",
     ),
     option(
-        "--starts",
+        "--n-init",
         type=click.IntRange(min=1),
         default=64,
         show_default=True,
@@ -257,9 +257,9 @@ def seed_option(section: str = FITTING, what: str = "models") -> Callable[[Funct
 def threads_option(
     default: int | None, section: str = FITTING, what: str = "Threads"
 ) -> Callable[[Function], Function]:
-    """Add ``--threads``; without a default, all cores."""
+    """Add ``--n-jobs``; without a default, all cores."""
     return option(
-        "--threads",
+        "--n-jobs",
         type=click.IntRange(min=1),
         default=default,
         show_default=default is not None,

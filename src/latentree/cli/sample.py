@@ -28,10 +28,10 @@ if TYPE_CHECKING:
 __all__ = ["command"]
 
 EXAMPLES = """
-latentree sample carcinoma --kmax 6
-latentree sample survey.csv --drop id --kmax 8 --out draws.nc --plots pictures
+latentree sample carcinoma --max-classes 6
+latentree sample survey.csv --drop id --max-classes 8 --out draws.nc --plots pictures
 latentree sample survey.csv --drop id --classes 3 --assign rows.csv
-latentree sample counts.csv --weights n --prior-k geometric --delta2 0.5 --draws 5000 --threads 2 --json > sample.json
+latentree sample counts.csv --weights n --prior-k geometric --delta2 0.5 --draws 5000 --n-jobs 2 --json > sample.json
 """
 
 MODELS, SAMPLING, OUTPUT = "Which models", "How they are sampled", "Output"
@@ -40,7 +40,7 @@ MODELS, SAMPLING, OUTPUT = "Which models", "How they are sampled", "Output"
 @command_("sample", examples=EXAMPLES)
 @data_argument
 @option(
-    "--kmax",
+    "--max-classes",
     type=click.IntRange(min=1),
     default=8,
     show_default=True,
@@ -53,7 +53,7 @@ MODELS, SAMPLING, OUTPUT = "Which models", "How they are sampled", "Output"
     type=click.IntRange(min=1),
     metavar="N",
     section=MODELS,
-    help="Exactly this number of classes, by Gibbs sampling; --kmax and --prior-k do not count then.",
+    help="Exactly this number of classes, by Gibbs sampling; --max-classes and --prior-k do not count then.",
 )
 @option(
     "--prior-k",
@@ -257,7 +257,7 @@ def _sampled(table: Table, options: dict[str, Any]) -> Draws:
 
     tell_resumed(options["resume"])
     fixed = options["classes"]
-    kinds = prior_on_classes(fixed or options["kmax"], "uniform" if fixed else options["prior_k"])
+    kinds = prior_on_classes(fixed or options["max_classes"], "uniform" if fixed else options["prior_k"])
     with meter(1) as shown:
 
         def heard(event: Progress) -> None:
@@ -275,7 +275,7 @@ def _sampled(table: Table, options: dict[str, Any]) -> Draws:
             n_burn=options["burn"],
             thin=options["thin"],
             n_chains=options["chains"],
-            threads=options["threads"],
+            n_jobs=options["n_jobs"],
             budget=Budget(seconds=options["time_limit"]),
             on_progress=None if shown.bar is None else heard,
             checkpoint=options["resume"],

@@ -9,7 +9,6 @@ from collections.abc import Callable
 __all__ = ["for_shell"]
 
 PARAMETERS = {
-    "n_starts": "starts",
     "n_classes": "classes",
     "seconds": "time-limit",
     "merge_rare": "merge-rare",
@@ -34,7 +33,7 @@ RULES: tuple[Rule, ...] = (
     (re.compile(r"header=False"), lambda m: "--no-header"),
     (re.compile(r"merge_rare=(\d+)"), lambda m: f"--merge-rare {m[1]}"),
     (re.compile(r"\b(columns|drop|weights|bins|delimiter|format|missing)=(?=[ ,.;:)]|$)"), lambda m: f"--{m[1]}"),
-    (re.compile(r"^The '(\w+)' parameter of \w+"), lambda m: f"--{PARAMETERS.get(m[1], m[1])}"),
+    (re.compile(r"^The '(\w+)' parameter of \w+"), lambda m: f"--{PARAMETERS.get(m[1], m[1].replace('_', '-'))}"),
     # The library counts rows from 0; who reads a file counts the first line below the header as the first.
     (re.compile(r"\b([Rr])ow (\d+)(?=[:.,)]| and)"), lambda m: f"{'D' if m[1] == 'R' else 'd'}ata row {int(m[2]) + 1}"),
 )

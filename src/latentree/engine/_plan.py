@@ -127,21 +127,21 @@ class Passes(ABC):
 
     @abstractmethod
     def evaluate_batch(
-        self, parameters: FloatArray, *, counts: bool = True, threads: int = 1, lanes: int = 0
+        self, parameters: FloatArray, *, counts: bool = True, n_jobs: int = 1, lanes: int = 0
     ) -> tuple[FloatArray, FloatArray]:
         """Log-likelihoods [sets] and expected counts [sets, size] of several vectors in shared passes.
 
         With ``counts=False`` only the way up is gone, and the second array is of no use.
         """
 
-    def evaluate(self, parameters: FloatArray, *, threads: int = 1) -> Counts:
+    def evaluate(self, parameters: FloatArray, *, n_jobs: int = 1) -> Counts:
         """Log-likelihood and expected counts of one flat vector of probabilities."""
-        log_likelihood, counts = self.evaluate_batch(parameters[None], threads=threads, lanes=1)
+        log_likelihood, counts = self.evaluate_batch(parameters[None], n_jobs=n_jobs, lanes=1)
         return Counts(counts[0], float(log_likelihood[0]), self.weight)
 
-    def log_likelihood(self, parameters: FloatArray, *, threads: int = 1) -> float:
+    def log_likelihood(self, parameters: FloatArray, *, n_jobs: int = 1) -> float:
         """Log-likelihood alone: only the way up."""
-        return float(self.evaluate_batch(parameters[None], counts=False, threads=threads, lanes=1)[0][0])
+        return float(self.evaluate_batch(parameters[None], counts=False, n_jobs=n_jobs, lanes=1)[0][0])
 
 
 class Plan(Passes):
@@ -212,17 +212,17 @@ class Plan(Passes):
         return self._engine.row_of
 
     def evaluate_batch(
-        self, parameters: FloatArray, *, counts: bool = True, threads: int = 1, lanes: int = 0
+        self, parameters: FloatArray, *, counts: bool = True, n_jobs: int = 1, lanes: int = 0
     ) -> tuple[FloatArray, FloatArray]:
         """Log-likelihoods [sets] and expected counts [sets, size] of several vectors in shared passes."""
         p = np.ascontiguousarray(parameters, dtype=np.float64)
         if p.ndim != 2 or p.shape[1] != self.tree.size:
             raise ModelError(f"The tree needs {self.tree.size} probabilities a set. Got shape {p.shape}.")
-        return self._engine.evaluate(p, counts, threads, lanes)
+        return self._engine.evaluate(p, counts, n_jobs, lanes)
 
-    def row_log_likelihood(self, parameters: FloatArray, *, threads: int = 1) -> FloatArray:
+    def row_log_likelihood(self, parameters: FloatArray, *, n_jobs: int = 1) -> FloatArray:
         """log P(row) of every data row."""
-        return self._engine.row_log_likelihood(self._checked(parameters), threads)[self._engine.row_of]
+        return self._engine.row_log_likelihood(self._checked(parameters), n_jobs)[self._engine.row_of]
 
     def posteriors(self, parameters: FloatArray, nodes: Sequence[int]) -> list[FloatArray]:
         """P(node | row) of every data row, an array [rows, states] for each node; nan where the row is impossible."""

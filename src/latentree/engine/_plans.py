@@ -53,12 +53,12 @@ class Plans(Passes):
         self._lock = Lock()
 
     def evaluate_batch(
-        self, parameters: FloatArray, *, counts: bool = True, threads: int = 1, lanes: int = 0
+        self, parameters: FloatArray, *, counts: bool = True, n_jobs: int = 1, lanes: int = 0
     ) -> tuple[FloatArray, FloatArray]:
         """Log-likelihoods [sets] and expected counts [sets, size], summed over the tables."""
         p = np.ascontiguousarray(parameters, dtype=np.float64)
-        side_by_side = min(threads, self._n_tables)
-        each = max(threads // side_by_side, 1)
+        side_by_side = min(n_jobs, self._n_tables)
+        each = max(n_jobs // side_by_side, 1)
         log_likelihood, total = np.zeros(len(p)), np.zeros(p.shape)
         with ThreadPoolExecutor(side_by_side) as pool:
             for found, own in pool.map(lambda i: self._plan(i).evaluate(p, counts, each, lanes), range(self._n_tables)):

@@ -70,7 +70,7 @@ METHODS: dict[str, Callable[..., Fit]] = {
 """Methods of :func:`estimate` by name."""
 
 
-_COMMON = {"prior", "basis", "held", "tol", "max_iterations", "budget", "threads", "on_progress", "plan"}
+_COMMON = {"prior", "basis", "held", "tol", "max_iterations", "budget", "n_jobs", "on_progress", "plan"}
 
 
 def estimate(model: Model, table: Table, *, method: str = "accelerated", **options: Any) -> Fit:
@@ -104,7 +104,7 @@ def estimate(model: Model, table: Table, *, method: str = "accelerated", **optio
         Most steps.
     budget : Budget, optional
         Time limit; the best so far is returned when it is over, or at Ctrl-C.
-    threads : int
+    n_jobs : int
         Threads; they do not change the result.
     on_progress : callable, optional
         Takes :class:`~latentree.runner.Progress` events.

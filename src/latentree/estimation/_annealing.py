@@ -50,7 +50,7 @@ def annealing(
     tol: float = TOLERANCE,
     max_iterations: int = ITERATIONS,
     budget: Budget | Clock | None = None,
-    threads: int = 1,
+    n_jobs: int = 1,
     on_progress: OnProgress | None = None,
     plan: Passes | None = None,
 ) -> Fit:
@@ -65,17 +65,17 @@ def annealing(
     escape : bool
         Where a run settles, follow the direction in which the surface curves upwards most, if there is one. It takes
         about two passes for each parameter.
-    prior, basis, held, tol, max_iterations, budget, threads, on_progress, plan
+    prior, basis, held, tol, max_iterations, budget, n_jobs, on_progress, plan
         As in :func:`latentree.estimation.estimate`. The trace is A_beta after every step: it rises at each
         temperature, and jumps between them.
     """
     began = time.perf_counter()
-    check_limits(tol, max_iterations, threads)
+    check_limits(tol, max_iterations, n_jobs)
     betas = _checked(schedule)
     clock = clock_of(budget)
     plan = plan or table.compiled(model)
     surfaces = [
-        AnnealedSurface(plan, model.parameters, b, prior=prior, basis=basis, held=held, threads=threads) for b in betas
+        AnnealedSurface(plan, model.parameters, b, prior=prior, basis=basis, held=held, n_jobs=n_jobs) for b in betas
     ]
     point = started(surfaces[0], model.parameters)
     trace = [point.objective]
@@ -135,9 +135,9 @@ class AnnealedSurface(Surface):
         prior: Prior = None,
         basis: Basis = "probability",
         held: Held = (),
-        threads: int = 1,
+        n_jobs: int = 1,
     ) -> None:
-        super().__init__(plan, start, prior=prior, basis=basis, held=held, threads=threads)
+        super().__init__(plan, start, prior=prior, basis=basis, held=held, n_jobs=n_jobs)
         self.beta = beta
         tree = plan.tree
         self._nodes = np.repeat(np.arange(tree.n_nodes), tree.rows * tree.cardinality)
@@ -149,7 +149,7 @@ class AnnealedSurface(Surface):
         self.evaluations += 1
         powers = np.where(parameters > 0, parameters, 0.0) ** self.beta * (parameters > 0)
         scale = np.array([t.max() for t in np.split(self.row_sums(powers), np.cumsum(self.tree.rows)[:-1])])
-        seen = self.plan.evaluate(powers / scale[self._nodes], threads=self.threads)
+        seen = self.plan.evaluate(powers / scale[self._nodes], n_jobs=self.n_jobs)
         # A table has been used as often as its counts say: not where its leaf is missing.
         used = np.bincount(self._nodes, weights=seen.vector, minlength=self.tree.n_nodes)
         value = (seen.log_likelihood + float(used @ np.log(scale))) / self.beta

@@ -51,17 +51,17 @@ def ascend(
     tol: float = TOLERANCE,
     max_iterations: int = ITERATIONS,
     budget: Budget | Clock | None = None,
-    threads: int = 1,
+    n_jobs: int = 1,
     on_progress: OnProgress | None = None,
     plan: Passes | None = None,
     penalty: Penalty | None = None,
 ) -> Fit:
     """EmRuns by a method until an EM step promises less than ``tol``; see :func:`latentree.estimation.estimate`."""
     began = time.perf_counter()
-    check_limits(tol, max_iterations, threads)
+    check_limits(tol, max_iterations, n_jobs)
     clock = clock_of(budget)
     plan = plan or table.compiled(model)
-    surface = Surface(plan, model.parameters, prior=prior, basis=basis, held=held, threads=threads, penalty=penalty)
+    surface = Surface(plan, model.parameters, prior=prior, basis=basis, held=held, n_jobs=n_jobs, penalty=penalty)
     point = started(surface, model.parameters)
     trace = [point.objective]
     if not np.isfinite(point.objective):

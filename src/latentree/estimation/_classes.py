@@ -24,7 +24,7 @@ def fit_classes(
     n_classes: int,
     *,
     rng: np.random.Generator,
-    n_starts: int = 64,
+    n_init: int = 64,
     finalists: int = 8,
     **options: Any,
 ) -> Fit:
@@ -38,7 +38,7 @@ def fit_classes(
         Number of classes.
     rng : numpy.random.Generator
         Source of the starts.
-    n_starts, finalists
+    n_init, finalists
         Random starts, and how many of them are run to the end; see :func:`~latentree.estimation.restart_em`. Half of
         the starts are built around rows of the data (see :func:`row_starts`), half are uniform on the simplex.
     **options
@@ -58,16 +58,16 @@ def fit_classes(
     """
     if isinstance(n_classes, bool) or int(n_classes) != n_classes or n_classes < 1:
         raise bad_parameter("n_classes", "fit_classes", "a whole number of at least 1", n_classes)
-    if int(n_starts) != n_starts or n_starts < 1:
-        raise bad_parameter("n_starts", "fit_classes", "a whole number of at least 1", n_starts)
+    if int(n_init) != n_init or n_init < 1:
+        raise bad_parameter("n_init", "fit_classes", "a whole number of at least 1", n_init)
     tree = Tree.star(int(n_classes), table.cardinalities)
     uniform = np.concatenate([np.full(r * k, 1.0 / k) for r, k in zip(tree.rows, tree.cardinality, strict=True)])
     model = Model(tree, table.variables, uniform)
     if n_classes == 1:  # one start is all there is
-        n_starts = 1
-    near_rows = row_starts(tree, table, (n_starts + 1) // 2, rng)
+        n_init = 1
+    near_rows = row_starts(tree, table, (n_init + 1) // 2, rng)
     fit = restart_em(
-        model, table, rng=rng, n_starts=n_starts, finalists=min(finalists, n_starts), starts=near_rows, **options
+        model, table, rng=rng, n_init=n_init, finalists=min(finalists, n_init), starts=near_rows, **options
     )
     order = np.argsort(-fit.model.table(0)[0], kind="stable")
     return reordered_states(fit, 0, order)

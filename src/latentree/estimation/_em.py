@@ -45,12 +45,12 @@ class EmRuns:
         basis: Basis = "probability",
         held: Held = (),
         accelerate: bool = True,
-        threads: int = 1,
+        n_jobs: int = 1,
         section: FitSlot | None = None,
     ) -> None:
         self.section = section
         self.plan = plan
-        self.threads = int(threads)
+        self.n_jobs = int(n_jobs)
         tree = plan.tree
         if starts.ndim != 2 or starts.shape[1] != tree.size:
             raise ModelError(f"A start needs {tree.size} probabilities, as the plan's tree. Got shape {starts.shape}.")
@@ -87,11 +87,11 @@ class EmRuns:
         if self._elsewhere:
             points = self._core.asked()
             if len(points):
-                seen = self.plan.evaluate_batch(points, threads=self.threads)
+                seen = self.plan.evaluate_batch(points, n_jobs=self.n_jobs)
                 self._core.answer(*seen, iterations, tolerance)
             ended = len(points) == 0
         else:
-            ended = self._core.advance(iterations, tolerance, seconds, self.threads)
+            ended = self._core.advance(iterations, tolerance, seconds, self.n_jobs)
         if self.section is not None:
             self.section.keep(self.pack)
         return ended
@@ -161,21 +161,21 @@ def em(
     tol: float = TOLERANCE,
     max_iterations: int = ITERATIONS,
     budget: Budget | Clock | None = None,
-    threads: int = 1,
+    n_jobs: int = 1,
     on_progress: OnProgress | None = None,
     plan: Passes | None = None,
     checkpoint: FitLocation = None,
 ) -> Fit:
     """Fit by EM from the model's own parameters; see :func:`latentree.estimation.estimate`."""
     began = time.perf_counter()
-    check_limits(tol, max_iterations, threads)
+    check_limits(tol, max_iterations, n_jobs)
     clock = budget if isinstance(budget, Clock) else (budget or Budget()).start()
     own: dict[str, Any] = {"prior": prior, "basis": basis, "held": held, "accelerate": accelerate}
     section = fit_slot(checkpoint, model, table, {**own, "tol": tol, "max_iterations": max_iterations})
     if section is not None and section.fit is not None:
         return section.finished(model, table)
     plan = plan or table.compiled(model)
-    climb = EmRuns(plan, model.parameters[None], threads=threads, section=section, **own)
+    climb = EmRuns(plan, model.parameters[None], n_jobs=n_jobs, section=section, **own)
     stopped = climb.advance(max_iterations, tol, clock, on_progress)
     return finished(climb, model, table, stopped, began)
 
@@ -208,10 +208,10 @@ def finished(
     return fit
 
 
-def check_limits(tol: float, max_iterations: int, threads: int) -> None:
+def check_limits(tol: float, max_iterations: int, n_jobs: int) -> None:
     """Say what is wrong with a limit."""
     if not tol >= 0:
         raise bad_parameter("tol", "estimate", "a number of at least 0", tol)
-    for name, value in (("max_iterations", max_iterations), ("threads", threads)):
+    for name, value in (("max_iterations", max_iterations), ("n_jobs", n_jobs)):
         if not 1 <= value < 2**31 or int(value) != value:
             raise bad_parameter(name, "estimate", "a whole number of at least 1", value)

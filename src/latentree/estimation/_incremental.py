@@ -138,15 +138,15 @@ def _climb(
     tol: float = TOLERANCE,
     max_iterations: int = ITERATIONS,
     budget: Budget | Clock | None = None,
-    threads: int = 1,
+    n_jobs: int = 1,
     on_progress: OnProgress | None = None,
     plan: Plan | None = None,
 ) -> Fit:
     began = time.perf_counter()
-    check_limits(tol, max_iterations, threads)
+    check_limits(tol, max_iterations, n_jobs)
     clock = clock_of(budget)
     plan = plan or Plan.of(model, table)
-    surface = Surface(plan, model.parameters, prior=prior, basis=basis, held=held, threads=threads)
+    surface = Surface(plan, model.parameters, prior=prior, basis=basis, held=held, n_jobs=n_jobs)
     method = make(surface)
     point = started(surface, model.parameters)
     trace = [point.objective]
@@ -312,7 +312,7 @@ class _Sparse(_Partial):
             if point.promise < tol:
                 return _State(theta, max(point.objective, state.objective), None, point, True)
             return self._whole(point)
-        seen = known.plan.evaluate(theta, threads=s.threads)
+        seen = known.plan.evaluate(theta, n_jobs=s.n_jobs)
         s.evaluations += 1
         within = seen.log_likelihood - float(seen.vector @ _log(theta))
         total = known.frozen + seen.vector
@@ -338,7 +338,7 @@ class _Sparse(_Partial):
         restricted = Plan(tree, [*plan.evidence, *masks], plan.weights)
         share = np.exp(np.minimum(restricted.row_log_likelihood(at) - plan.row_log_likelihood(at), 0.0))
         restricted = Plan(tree, [*plan.evidence, *masks], plan.weights * share)
-        seen = restricted.evaluate(at, threads=s.threads)
+        seen = restricted.evaluate(at, n_jobs=s.n_jobs)
         s.evaluations += 2
         within = seen.log_likelihood - float(seen.vector @ _log(at))
         entropy = point.log_likelihood - float(point.counts @ _log(at)) - within

@@ -126,7 +126,7 @@ def local_em(
     tol: float = TOLERANCE,
     max_iterations: int = ITERATIONS,
     budget: Budget | Clock | None = None,
-    threads: int = 1,
+    n_jobs: int = 1,
     on_progress: OnProgress | None = None,
 ) -> Fit:
     """Improve only the tables that involve some neighbouring nodes.
@@ -137,7 +137,7 @@ def local_em(
         The model and the data.
     nodes : sequence of str or int
         Connected nodes. The root walks to the first; then its own table, the other nodes' and their children's move.
-    prior, basis, accelerate, tol, max_iterations, budget, threads, on_progress
+    prior, basis, accelerate, tol, max_iterations, budget, n_jobs, on_progress
         As in :func:`latentree.estimation.estimate`.
 
     Returns
@@ -146,13 +146,13 @@ def local_em(
         The whole model, rooted at the first node; counts are those of the whole model.
     """
     began = time.perf_counter()
-    check_limits(tol, max_iterations, threads)
+    check_limits(tol, max_iterations, n_jobs)
     clock = budget if isinstance(budget, Clock) else (budget or Budget()).start()
     place = Place.around(model, table, nodes)
-    climb = EmRuns(place.plan, place.parameters[None], prior=prior, basis=basis, accelerate=accelerate, threads=threads)
+    climb = EmRuns(place.plan, place.parameters[None], prior=prior, basis=basis, accelerate=accelerate, n_jobs=n_jobs)
     stopped = climb.advance(max_iterations, tol, clock, on_progress)
     better = place.put_back(climb.parameters(0))
-    counts: Counts = Plan.of(better, table).evaluate(better.parameters, threads=threads)
+    counts: Counts = Plan.of(better, table).evaluate(better.parameters, n_jobs=n_jobs)
     return Fit(
         model=better,
         table=table,

@@ -46,7 +46,7 @@ def restart_em(
     table: Table,
     *,
     rng: np.random.Generator,
-    n_starts: int = 64,
+    n_init: int = 64,
     q: float = 2.0,
     finalists: int = 1,
     include: bool = False,
@@ -58,7 +58,7 @@ def restart_em(
     tol: float = TOLERANCE,
     max_iterations: int = ITERATIONS,
     budget: Budget | Clock | None = None,
-    threads: int = 1,
+    n_jobs: int = 1,
     on_progress: OnProgress | None = None,
     plan: Passes | None = None,
     checkpoint: FitLocation = None,
@@ -77,27 +77,27 @@ def restart_em(
         The data.
     rng : numpy.random.Generator
         Source of the starts.
-    n_starts, q, finalists, include
+    n_init, q, finalists, include
         See above.
     starts : array of float [starts, size], optional
         Starts to use instead of the first of the random ones.
-    prior, basis, held, accelerate, tol, max_iterations, budget, threads, on_progress, plan, checkpoint
+    prior, basis, held, accelerate, tol, max_iterations, budget, n_jobs, on_progress, plan, checkpoint
         As in :func:`latentree.estimation.estimate`.
     """
     began = time.perf_counter()
-    check_limits(tol, max_iterations, threads)
-    if int(n_starts) != n_starts or n_starts < 1:
-        raise bad_parameter("n_starts", "restart_em", "a whole number of at least 1", n_starts)
+    check_limits(tol, max_iterations, n_jobs)
+    if int(n_init) != n_init or n_init < 1:
+        raise bad_parameter("n_init", "restart_em", "a whole number of at least 1", n_init)
     if not q > 1:
         raise bad_parameter("q", "restart_em", "a number above 1", q)
     if int(finalists) != finalists or finalists < 1:
         raise bad_parameter("finalists", "restart_em", "a whole number of at least 1", finalists)
     clock = budget if isinstance(budget, Clock) else (budget or Budget()).start()
     plan = plan or table.compiled(model)
-    given = np.empty((0, model.tree.size)) if starts is None else np.asarray(starts, dtype=np.float64)[:n_starts]
+    given = np.empty((0, model.tree.size)) if starts is None else np.asarray(starts, dtype=np.float64)[:n_init]
     if include:
-        given = np.vstack([model.parameters, given])[:n_starts]
-    starts = np.vstack([given, random_starts(model.tree, n_starts - len(given), rng)])
+        given = np.vstack([model.parameters, given])[:n_init]
+    starts = np.vstack([given, random_starts(model.tree, n_init - len(given), rng)])
     mask = held_mask(model.tree, held)
     if mask is not None:
         starts = with_held(model, starts, mask.astype(bool))
@@ -106,8 +106,8 @@ def restart_em(
     section = fit_slot(checkpoint, model, table, {**own, **limits, "starts": starts})
     if section is not None and section.fit is not None:
         return section.finished(model, table)
-    climb = EmRuns(plan, starts, threads=threads, section=section, **own)
-    stopped = successive_halving(climb, clock, n_starts=n_starts, on_progress=on_progress, **limits)
+    climb = EmRuns(plan, starts, n_jobs=n_jobs, section=section, **own)
+    stopped = successive_halving(climb, clock, n_init=n_init, on_progress=on_progress, **limits)
     return finished(climb, model, table, stopped, began)
 
 
@@ -115,7 +115,7 @@ def successive_halving(
     climb: EmRuns,
     clock: Clock,
     *,
-    n_starts: int | None = None,
+    n_init: int | None = None,
     q: float = 2.0,
     finalists: int = 1,
     tol: float = TOLERANCE,
@@ -126,9 +126,9 @@ def successive_halving(
     """Let the best ``1/q`` of some runs go on after 1, 3, 7, 15, ... steps, and the finalists to the end.
 
     ``early_tol`` is the tolerance before the finalists are chosen, ``tol`` unless given. A climb that was resumed has
-    fewer runs than its ``n_starts``: how many tells how far it was. Returns why it stopped early, if it did.
+    fewer runs than its ``n_init``: how many tells how far it was. Returns why it stopped early, if it did.
     """
-    n = left = len(climb) if n_starts is None else n_starts
+    n = left = len(climb) if n_init is None else n_init
     steps, stopped = 1, None
     while stopped is None and left > finalists and steps < max_iterations:
         fewer = max(finalists, int(left / q))

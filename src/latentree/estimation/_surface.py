@@ -108,7 +108,7 @@ class Surface:
         Model structure and data.
     start : float array
         Where the climb starts. Entries that are zero there, without a prior that says otherwise, stay zero.
-    prior, basis, held, threads
+    prior, basis, held, n_jobs
         As in :func:`latentree.estimation.estimate`.
     penalty : callable, optional
         What is taken off the objective.
@@ -122,12 +122,12 @@ class Surface:
         prior: Prior = None,
         basis: Basis = "probability",
         held: Held = (),
-        threads: int = 1,
+        n_jobs: int = 1,
         penalty: Penalty | None = None,
     ) -> None:
         tree = plan.tree
         self.penalty = penalty
-        self.plan, self.tree, self.threads = plan, tree, int(threads)
+        self.plan, self.tree, self.n_jobs = plan, tree, int(n_jobs)
         self.evaluations = 0
         self.weight = max(plan.weight, 1e-300)
         self.starts = row_starts(tree)
@@ -146,7 +146,7 @@ class Surface:
     def at(self, parameters: FloatArray) -> Point:
         """Look at a place: one pass over the data."""
         self.evaluations += 1
-        seen = self.plan.evaluate(parameters, threads=self.threads)
+        seen = self.plan.evaluate(parameters, n_jobs=self.n_jobs)
         objective, pull = seen.log_likelihood + self.log_prior(parameters), None
         if self.penalty is not None:
             penalty, pull = self.penalty(parameters)
@@ -156,7 +156,7 @@ class Surface:
     def value(self, parameters: FloatArray) -> float:
         """The objective alone; only the way up, but a pass nevertheless."""
         self.evaluations += 1
-        return self.plan.log_likelihood(parameters, threads=self.threads) + self.log_prior(parameters)
+        return self.plan.log_likelihood(parameters, n_jobs=self.n_jobs) + self.log_prior(parameters)
 
     def log_prior(self, parameters: FloatArray) -> float:
         """Logarithm of the prior's density, up to a constant."""

@@ -55,14 +55,14 @@ def fit_two_latents(
     n_states: tuple[int, int],
     *,
     rng: np.random.Generator,
-    n_starts: int = 64,
+    n_init: int = 64,
     q: float = 2.0,
     prior: float | None = None,
     basis: Basis = "probability",
     tol: float = TOLERANCE,
     max_iterations: int = ITERATIONS,
     budget: Budget | Clock | None = None,
-    threads: int = 1,
+    n_jobs: int = 1,
 ) -> TwoLatentsFit:
     """Fit two independent latents above every leaf from many random starts.
 
@@ -74,17 +74,17 @@ def fit_two_latents(
         States of the two latents.
     rng : numpy.random.Generator
         Source of the starts.
-    n_starts, q
+    n_init, q
         After 1, 3, 7, 15, ... steps the best ``1/q`` of the starts go on; the last is run to the end.
     prior : float, optional
         Dirichlet parameter of every row, those of P(z1) and P(z2) included. Default: maximum likelihood.
-    basis, tol, max_iterations, budget, threads
+    basis, tol, max_iterations, budget, n_jobs
         As in :func:`latentree.estimation.estimate`.
 
     Examples
     --------
     >>> codes = np.random.default_rng(0).integers(0, 2, (200, 4))
-    >>> fit = fit_two_latents(Table.from_codes(codes), (2, 2), rng=np.random.default_rng(1), n_starts=4, tol=1e-3)
+    >>> fit = fit_two_latents(Table.from_codes(codes), (2, 2), rng=np.random.default_rng(1), n_init=4, tol=1e-3)
     >>> fit.n_parameters, bool((np.diff(fit.trace) >= -1e-9).all())
     (18, True)
     >>> p1, p2 = fit.factors
@@ -94,17 +94,17 @@ def fit_two_latents(
     k1, k2 = n_states
     if min(k1, k2) < 1 or int(k1) != k1 or int(k2) != k2:
         raise bad_parameter("n_states", "fit_two_latents", "two whole numbers of at least 1", n_states)
-    if int(n_starts) != n_starts or n_starts < 1:
-        raise bad_parameter("n_starts", "fit_two_latents", "a whole number of at least 1", n_starts)
+    if int(n_init) != n_init or n_init < 1:
+        raise bad_parameter("n_init", "fit_two_latents", "a whole number of at least 1", n_init)
     if not q > 1:
         raise bad_parameter("q", "fit_two_latents", "a number above 1", q)
     tree = Tree.star(k1 * k2, table.cardinalities, names=table.names)
-    starts = random_starts(tree, n_starts, rng)
-    root = rng.standard_exponential((n_starts, k1 + k2))  # P(z1) and P(z2) uniform on their simplices
+    starts = random_starts(tree, n_init, rng)
+    root = rng.standard_exponential((n_init, k1 + k2))  # P(z1) and P(z2) uniform on their simplices
     pair = root[:, :k1, None] * root[:, None, k1:]
-    starts[:, : k1 * k2] = (pair / pair.sum(axis=(1, 2), keepdims=True)).reshape(n_starts, -1)
+    starts[:, : k1 * k2] = (pair / pair.sum(axis=(1, 2), keepdims=True)).reshape(n_init, -1)
     model = Model(tree, table.variables, starts[0])
-    return _climb(model, table, (k1, k2), starts, q, prior, basis, tol, max_iterations, budget, threads)
+    return _climb(model, table, (k1, k2), starts, q, prior, basis, tol, max_iterations, budget, n_jobs)
 
 
 def two_latents_em(
@@ -115,11 +115,11 @@ def two_latents_em(
     tol: float = TOLERANCE,
     max_iterations: int = ITERATIONS,
     budget: Budget | Clock | None = None,
-    threads: int = 1,
+    n_jobs: int = 1,
 ) -> TwoLatentsFit:
     """EM from the parameters of a fit, with another prior perhaps."""
     starts = fit.model.parameters[None].copy()
-    return _climb(fit.model, fit.table, fit.n_states, starts, 2.0, prior, basis, tol, max_iterations, budget, threads)
+    return _climb(fit.model, fit.table, fit.n_states, starts, 2.0, prior, basis, tol, max_iterations, budget, n_jobs)
 
 
 def _climb(
@@ -133,19 +133,19 @@ def _climb(
     tol: float,
     max_iterations: int,
     budget: Budget | Clock | None,
-    threads: int,
+    n_jobs: int,
 ) -> TwoLatentsFit:
     began = time.perf_counter()
-    check_limits(tol, max_iterations, threads)
+    check_limits(tol, max_iterations, n_jobs)
     clock = budget if isinstance(budget, Clock) else (budget or Budget()).start()
     plan = Plan.of(model, table)
     step = _Step(model.tree, n_states, prior, basis)
     traces: list[list[float]] = [[] for _ in runs]
     reason, spent, rung, i = StopReason.ITERATIONS, 0, 1, 0
-    log_likelihood, counts = plan.evaluate_batch(runs, threads=threads)
+    log_likelihood, counts = plan.evaluate_batch(runs, n_jobs=n_jobs)
     for i in range(1, max_iterations + 1):
         new = step.maximised(counts, runs)
-        log_likelihood, counts = plan.evaluate_batch(new, threads=threads)
+        log_likelihood, counts = plan.evaluate_batch(new, n_jobs=n_jobs)
         spent += len(new)
         objective = log_likelihood + step.log_prior(new)
         for trace, value in zip(traces, objective, strict=True):

@@ -38,7 +38,7 @@ def winner_take_all(
     tol: float = TOLERANCE,
     max_iterations: int = ITERATIONS,
     budget: Budget | Clock | None = None,
-    threads: int = 1,
+    n_jobs: int = 1,
     on_progress: OnProgress | None = None,
     plan: Plan | None = None,
     finish: bool = True,
@@ -49,17 +49,17 @@ def winner_take_all(
     ----------
     model, table
         Start and data.
-    prior, basis, held, tol, max_iterations, budget, threads, on_progress, plan
+    prior, basis, held, tol, max_iterations, budget, n_jobs, on_progress, plan
         As in :func:`latentree.estimation.estimate`.
     finish : bool
         Go on with EM when no row changes its state any more. Otherwise the result maximises the likelihood of the
         completed data, not that of the data.
     """
     began = time.perf_counter()
-    check_limits(tol, max_iterations, threads)
+    check_limits(tol, max_iterations, n_jobs)
     clock = clock_of(budget)
     plan = plan or Plan.of(model, table)
-    s = Surface(plan, model.parameters, prior=prior, basis=basis, held=held, threads=threads)
+    s = Surface(plan, model.parameters, prior=prior, basis=basis, held=held, n_jobs=n_jobs)
     point = started(s, model.parameters)
     if not np.isfinite(point.objective):
         return fitted(point, model, table, StopReason.IMPOSSIBLE, [point.objective], began)
@@ -86,7 +86,7 @@ def winner_take_all(
     if not finish or reason is not StopReason.CONVERGED or len(trace) > max_iterations:
         return fitted(s.at(theta), model, table, reason, trace, began)
     theta = _softened(s, theta, first, trace[-1])
-    options: dict[str, Any] = {"prior": prior, "basis": basis, "held": held, "tol": tol, "threads": threads}
+    options: dict[str, Any] = {"prior": prior, "basis": basis, "held": held, "tol": tol, "n_jobs": n_jobs}
     soft = em(
         model.with_parameters(theta, provenance=model.provenance),
         table,

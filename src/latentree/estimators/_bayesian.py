@@ -215,7 +215,7 @@ class BayesianLatentClass(TransformerMixin, DensityMixin, BaseEstimator):  # typ
             n_burn=int(self.n_burn),
             thin=int(self.thin),
             n_chains=int(self.n_chains),
-            threads=int(effective_n_jobs(self.n_jobs)),
+            n_jobs=int(effective_n_jobs(self.n_jobs)),
             budget=Budget(seconds=self.time_limit),
             checkpoint=self.checkpoint,
             on_progress=_report_progress if self.verbose else None,

@@ -116,11 +116,11 @@ def check_parameters(given: BaseEstimator, owner: str | None = None, own: Rules 
 def fit_options(given: LatentClass) -> dict[str, Any]:
     """Collect what the core is told."""
     return {
-        "n_starts": int(given.n_init),
+        "n_init": int(given.n_init),
         "prior": given.prior,
         "tol": float(given.tol),
         "max_iterations": int(given.max_iter),
-        "threads": int(effective_n_jobs(given.n_jobs)),
+        "n_jobs": int(effective_n_jobs(given.n_jobs)),
         "on_progress": _report_progress if given.verbose else None,
     }
 
@@ -129,7 +129,7 @@ def learn_options(given: LatentClass) -> dict[str, Any]:
     """Collect what the core is told when the number of classes is learned."""
     told = fit_options(given)
     polish = {name: told.pop(name) for name in ("tol", "max_iterations")}
-    del told["n_starts"]
+    del told["n_init"]
     return {**told, "polish": polish}
 
 

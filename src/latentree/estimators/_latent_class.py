@@ -287,7 +287,7 @@ class LatentClass(TransformerMixin, RowDensity, ModelEstimator):  # type: ignore
     def bootstrap_lrt(self, n_replicates: int = 100, **options: Any) -> BootstrapLrt:
         """Test the number of classes against one class fewer; see :func:`latentree.score.bootstrap_lrt`."""
         check_is_fitted(self)
-        options.setdefault("threads", effective_n_jobs(self.n_jobs))
+        options.setdefault("n_jobs", effective_n_jobs(self.n_jobs))
         k, (rng, _) = len(self.class_sizes_), generator(self.random_state)
         return score_functions.bootstrap_lrt(self.fit_.table, k, rng=rng, n_replicates=n_replicates, **options)
 

@@ -169,7 +169,7 @@ def compare_classes(
     clock = budget if isinstance(budget, Clock) else (budget or Budget()).start()
     kept = None
     if checkpoint is not None:
-        said = {name: value for name, value in options.items() if name not in ("threads", "on_progress", "plan")}
+        said = {name: value for name, value in options.items() if name not in ("n_jobs", "on_progress", "plan")}
         kept = FitCheckpoint.open(checkpoint, {"data": table, "seed": source.bit_generator.state, "settings": said})
     fits: list[Fit] = []
     interrupted = False

@@ -74,7 +74,7 @@ def describe_draws(
     shown = relabel(draws.given(k), method)
     told = summarise(shown, level=level)
     table, model = draws.table, told.model()
-    fixed = draws.method == "gibbs" or draws.prior.k_max == 1
+    fixed = draws.method == "gibbs" or draws.prior.max_classes == 1
     followed = draws.log_likelihood if fixed else draws.k
     spread, effective = _followed(followed)
     return {
@@ -115,7 +115,7 @@ def _followed(x: Any) -> tuple[float | None, float | None]:
 
 def _posterior_of_k(draws: Draws, fixed: bool) -> list[dict[str, Any]]:
     prior = np.exp(draws.prior.log_k)
-    ks = [draws.prior.k_max] if fixed else range(1, draws.prior.k_max + 1)
+    ks = [draws.prior.max_classes] if fixed else range(1, draws.prior.max_classes + 1)
     return [
         {
             "n_classes": k,
@@ -161,7 +161,7 @@ def _warnings(
         )
     if effective is not None and effective < FEW:
         out.append(f"The draws are worth only {effective:.0f} independent ones. Draw more, or thin more.")
-    if not fixed and draws.k_mode == draws.prior.k_max > 1:
+    if not fixed and draws.k_mode == draws.prior.max_classes > 1:
         out.append(f"The largest number of classes allowed, {draws.k_mode}, is the most probable. Allow more.")
     if draws.reason is not StopReason.FINISHED:
         out.append(draws.reason.message)

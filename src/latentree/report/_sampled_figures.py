@@ -39,7 +39,7 @@ def plot_n_classes(draws: Draws, ax: Any = None) -> Any:
     Axes
     """
     ax = axes(ax)
-    k = np.arange(1, draws.prior.k_max + 1)
+    k = np.arange(1, draws.prior.max_classes + 1)
     ax.bar(k, draws.k_posterior, width=0.7, label="posterior")
     if draws.method != "gibbs":
         ax.plot(k, np.exp(draws.prior.log_k), "k_", markersize=14, label="prior")

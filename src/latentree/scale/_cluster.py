@@ -93,8 +93,8 @@ def from_dask(
             raise DataError("All rows have weight zero.")
         codes, merged = distinct(np.vstack([c for c, _ in rows]), np.concatenate([w for _, w in rows]))
         return Table.from_codes(codes, variables, merged, n)
-    threads = sum(client.nthreads().values())
-    return Spread.of(client, coded, tuple(variables), n_tables or max(threads, 1), n)
+    n_jobs = sum(client.nthreads().values())
+    return Spread.of(client, coded, tuple(variables), n_tables or max(n_jobs, 1), n)
 
 
 class Spread(Scattered):
@@ -147,7 +147,7 @@ class _SpreadPlans(Passes):
         self._client, self._plans = client, plans
 
     def evaluate_batch(
-        self, parameters: FloatArray, *, counts: bool = True, threads: int = 1, lanes: int = 0
+        self, parameters: FloatArray, *, counts: bool = True, n_jobs: int = 1, lanes: int = 0
     ) -> tuple[FloatArray, FloatArray]:
         """Log-likelihoods [sets] and expected counts [sets, size], summed over the workers."""
         point = parameters
@@ -174,7 +174,7 @@ def farm(table: Table, *, client: Any = None) -> Farmed:
 
     Examples
     --------
-    ``fit_classes(farm(table, client=client), 20, rng=rng, n_starts=500)``
+    ``fit_classes(farm(table, client=client), 20, rng=rng, n_init=500)``
     """
     own = client or _connected()
     if own is None:
@@ -210,12 +210,12 @@ class _Copies(Passes):
         ]
 
     def evaluate_batch(
-        self, parameters: FloatArray, *, counts: bool = True, threads: int = 1, lanes: int = 0
+        self, parameters: FloatArray, *, counts: bool = True, n_jobs: int = 1, lanes: int = 0
     ) -> tuple[FloatArray, FloatArray]:
         """Log-likelihoods [sets] and expected counts [sets, size]; one worker's worth of them is done here."""
         shares = np.array_split(parameters, min(len(self._plans), len(parameters)))
         if len(shares) == 1:
-            return self._own.evaluate_batch(parameters, counts=counts, threads=threads, lanes=lanes)
+            return self._own.evaluate_batch(parameters, counts=counts, n_jobs=n_jobs, lanes=lanes)
         seen = [
             self._client.submit(_evaluated, plan, point=share, counts=counts, lanes=lanes, pure=False)
             for plan, share in zip(self._plans, shares, strict=False)

@@ -87,8 +87,8 @@ def bootstrap_fit(
     *,
     rng: np.random.Generator,
     n_replicates: int = 100,
-    n_starts: int = 4,
-    threads: int = 1,
+    n_init: int = 4,
+    n_jobs: int = 1,
     on_progress: OnProgress | None = None,
     budget: Budget | Clock | None = None,
     **options: Any,
@@ -106,9 +106,9 @@ def bootstrap_fit(
         Source of the replicates.
     n_replicates : int, default 100
         How many data sets to draw.
-    n_starts : int, default 4
+    n_init : int, default 4
         Starts of each fit; the first is the model that the data were drawn from.
-    threads : int, default 1
+    n_jobs : int, default 1
         Replicates at the same time; the answer does not depend on it.
     on_progress : callable, optional
         Takes a :class:`~latentree.runner.Progress` after each replicate.
@@ -133,16 +133,16 @@ def bootstrap_fit(
     if found.g2 is None or found.x2 is None:
         raise DataError(f"There is nothing to bootstrap. {found.reason}")
     resampler = Resampler.of(fit.model, fit.table)
-    finalists = min(2, n_starts)
+    finalists = min(2, n_init)
 
     def one(own: np.random.Generator) -> tuple[float, float]:
         table = resampler.draw(own)
-        again = restart_em(fit.model, table, rng=own, n_starts=n_starts, finalists=finalists, include=True, **options)
+        again = restart_em(fit.model, table, rng=own, n_init=n_init, finalists=finalists, include=True, **options)
         expected = expected_counts(again.model, table, float(table.weights.sum()))
         return divergence(table.weights, expected, 0.0), divergence(table.weights, expected, 1.0)
 
     done, reason = replicate(
-        one, n_replicates, rng, stage="bootstrap", threads=threads, on_progress=on_progress, budget=budget
+        one, n_replicates, rng, stage="bootstrap", n_jobs=n_jobs, on_progress=on_progress, budget=budget
     )
     drawn = np.array(done, dtype=np.float64).reshape(-1, 2)
     p_g2, p_x2 = bootstrap_p(found.g2, drawn[:, 0]), bootstrap_p(found.x2, drawn[:, 1])
@@ -200,9 +200,9 @@ def bootstrap_lrt(
     *,
     rng: np.random.Generator,
     n_replicates: int = 100,
-    n_starts: int = 32,
+    n_init: int = 32,
     finalists: int = 8,
-    threads: int = 1,
+    n_jobs: int = 1,
     on_progress: OnProgress | None = None,
     budget: Budget | Clock | None = None,
     **options: Any,
@@ -224,10 +224,10 @@ def bootstrap_lrt(
         Source of the starts and the replicates.
     n_replicates : int, default 100
         How many data sets to draw.
-    n_starts, finalists
+    n_init, finalists
         Starts of each fit, and how many are run to the end. Data and replicates are treated alike: with too few starts
         the p-value may be wrong either way. One of the starts of k classes is the fit of k - 1 with a class split.
-    threads, on_progress, budget
+    n_jobs, on_progress, budget
         As in :func:`bootstrap_fit`. The time limit holds for the replicates.
     **options
         Those of :func:`latentree.estimation.restart_em`.
@@ -239,14 +239,14 @@ def bootstrap_lrt(
     Examples
     --------
     >>> from latentree import datasets
-    >>> found = bootstrap_lrt(datasets.load("values"), 2, rng=np.random.default_rng(0), n_replicates=19, n_starts=8)
+    >>> found = bootstrap_lrt(datasets.load("values"), 2, rng=np.random.default_rng(0), n_replicates=19, n_init=8)
     >>> round(found.statistic, 2), found.p_value
     (78.36, 0.05)
     """
     if isinstance(k, bool) or not isinstance(k, int | np.integer) or k < 2:
         raise bad_parameter("k", "bootstrap_lrt", "a whole number of at least 2", k)
     clock = budget if isinstance(budget, Clock) else (budget or Budget()).start()
-    settings = {"n_starts": n_starts, "finalists": finalists, **options}
+    settings = {"n_init": n_init, "finalists": finalists, **options}
     null, alternative, statistic = _both(table, int(k), rng, **settings)
     if StopReason.INTERRUPTED in (null.reason, alternative.reason):
         return BootstrapLrt(int(k), statistic, None, np.empty(0), null, alternative, StopReason.INTERRUPTED)
@@ -256,7 +256,7 @@ def bootstrap_lrt(
         return _both(resampler.draw(own), int(k), own, **settings)[2]
 
     done, reason = replicate(
-        one, n_replicates, rng, stage="likelihood ratio", threads=threads, on_progress=on_progress, budget=clock
+        one, n_replicates, rng, stage="likelihood ratio", n_jobs=n_jobs, on_progress=on_progress, budget=clock
     )
     drawn = np.array(done, dtype=np.float64)
     return BootstrapLrt(int(k), statistic, bootstrap_p(statistic, drawn), drawn, null, alternative, reason)
@@ -275,7 +275,7 @@ def bootstrap_p(statistic: float, replicates: FloatArray) -> float | None:
 def _both(table: Table, k: int, rng: np.random.Generator, **options: Any) -> tuple[Fit, Fit, float]:
     null = fit_classes(table, k - 1, rng=rng, **options)
     halved = _split_class(null.model, rng)
-    finalists = min(options.pop("finalists"), options["n_starts"])
+    finalists = min(options.pop("finalists"), options["n_init"])
     alternative = restart_em(halved, table, rng=rng, include=True, finalists=finalists, **options)
     return null, alternative, max(2 * (alternative.log_likelihood - null.log_likelihood), 0.0)
 
@@ -353,7 +353,7 @@ def replicate(
     rng: np.random.Generator,
     *,
     stage: str,
-    threads: int = 1,
+    n_jobs: int = 1,
     on_progress: OnProgress | None = None,
     budget: Budget | Clock | None = None,
 ) -> tuple[list[Result], StopReason]:
@@ -361,21 +361,21 @@ def replicate(
 
     Examples
     --------
-    >>> done, reason = replicate(lambda own: own.random(), 3, np.random.default_rng(0), stage="draws", threads=2)
+    >>> done, reason = replicate(lambda own: own.random(), 3, np.random.default_rng(0), stage="draws", n_jobs=2)
     >>> len(done), reason.name
     (3, 'FINISHED')
     """
     if isinstance(n, bool) or not isinstance(n, int | np.integer) or n < 1:
         raise bad_parameter("n_replicates", "a bootstrap", "a whole number of at least 1", n)
-    if isinstance(threads, bool) or not isinstance(threads, int | np.integer) or threads < 1:
-        raise bad_parameter("threads", "a bootstrap", "a whole number of at least 1", threads)
+    if isinstance(n_jobs, bool) or not isinstance(n_jobs, int | np.integer) or n_jobs < 1:
+        raise bad_parameter("n_jobs", "a bootstrap", "a whole number of at least 1", n_jobs)
     clock = budget if isinstance(budget, Clock) else (budget or Budget()).start()
     generators = iter(spawn(rng, int(n)))
-    with _pool(int(threads)) as pool:
+    with _pool(int(n_jobs)) as pool:
         waiting: deque[Future[Result]] = deque()
 
         def step(done: tuple[Result, ...]) -> tuple[tuple[Result, ...], int]:
-            while len(waiting) < 2 * threads and (own := next(generators, None)) is not None:
+            while len(waiting) < 2 * n_jobs and (own := next(generators, None)) is not None:
                 waiting.append(pool.submit(task, own))
             result = _finished(waiting[0])
             waiting.popleft()
@@ -397,9 +397,9 @@ def replicate(
 
 
 @contextmanager
-def _pool(threads: int) -> Iterator[ThreadPoolExecutor]:
+def _pool(n_jobs: int) -> Iterator[ThreadPoolExecutor]:
     """Threads; what has not begun when they are left is dropped. Signals reach only the one that waits for them."""
-    pool = ThreadPoolExecutor(threads, thread_name_prefix="latentree")
+    pool = ThreadPoolExecutor(n_jobs, thread_name_prefix="latentree")
     try:
         yield pool
     finally:

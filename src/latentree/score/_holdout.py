@@ -66,7 +66,7 @@ def holdout(
     if isinstance(fit, TwoLatentsFit):
         raise ModelError("Two latents above every leaf are not fitted anew here: split the data, fit, and pass 'test'.")
     train, rest = split(fit.table, share, rng)
-    options = {"n_starts": 16, **options}
+    options = {"n_init": 16, **options}
     again = restart_em(fit.model, train, rng=rng, prior=prior, basis="softmax", **options)
     return _log_score(again.model, rest)
 

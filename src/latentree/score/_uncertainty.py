@@ -140,8 +140,8 @@ def standard_errors(
     rng: np.random.Generator | None = None,
     n_replicates: int = 200,
     parametric: bool = False,
-    n_starts: int = 1,
-    threads: int = 1,
+    n_init: int = 1,
+    n_jobs: int = 1,
     on_progress: OnProgress | None = None,
     budget: Budget | Clock | None = None,
 ) -> StandardErrors:
@@ -166,9 +166,9 @@ def standard_errors(
         Bootstrap samples.
     parametric : bool, default False
         Draw bootstrap samples from the model instead of from the rows.
-    n_starts : int, default 1
+    n_init : int, default 1
         Starts of each bootstrap fit; the first is the fitted model. States are matched to those of the fit.
-    threads, on_progress, budget
+    n_jobs, on_progress, budget
         As in :func:`~latentree.score.bootstrap_fit`.
 
     Returns
@@ -195,14 +195,14 @@ def standard_errors(
     if rng is None:
         raise bad_parameter("rng", "standard_errors", "a numpy.random.Generator for the bootstrap", rng)
     resample = _parametric(fit) if parametric else _of_rows(fit)
-    finalists = min(2, n_starts)
+    finalists = min(2, n_init)
 
     def one(own: np.random.Generator) -> FloatArray:
         again = restart_em(
             fit.model,
             resample(own),
             rng=own,
-            n_starts=n_starts,
+            n_init=n_init,
             finalists=finalists,
             include=True,
             prior=prior,
@@ -212,7 +212,7 @@ def standard_errors(
         return matched_labels(again.model, fit.model).parameters
 
     done, reason = replicate(
-        one, n_replicates, rng, stage="bootstrap", threads=threads, on_progress=on_progress, budget=budget
+        one, n_replicates, rng, stage="bootstrap", n_jobs=n_jobs, on_progress=on_progress, budget=budget
     )
     return _from_replicates(fit, np.array(done).reshape(len(done), fit.model.tree.size), level, reason)
 

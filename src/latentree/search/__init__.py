@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
+from .._trace import Step, trace_from_plain, trace_to_plain
 from ._learn import DEFAULT, METHODS, Run, learn
-from ._trace import Step, trace_from_plain, trace_to_plain
 
 __all__ = ["DEFAULT", "METHODS", "Run", "Step", "learn", "trace_from_plain", "trace_to_plain"]

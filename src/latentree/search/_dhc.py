@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from .._model import Model
+from .._trace import Step
 from ..estimation import Fit
 from ._beliefs import Beliefs
 from ._evaluation import fitted, forecast, moved
@@ -21,7 +22,6 @@ from ._network import Graph, Network, edge
 from ._operators import Move, moves
 from ._restricted import Effort, applied, evaluate, model_of, regularised
 from ._state import Search, State
-from ._trace import Step
 
 __all__ = ["OPTIONS", "begin", "forecast", "skeletons", "step"]
 
@@ -94,7 +94,7 @@ def _thinned(network: Network) -> Network:
 
 def _states(search: Search, model: Model, rng: np.random.Generator) -> tuple[Fit, float]:
     """EmRuns by one state more, wherever that helps most."""
-    fit = fitted(search, model, rng, threads=1)
+    fit = fitted(search, model, rng, n_jobs=1)
     score = search.criterion(fit)
     while True:
         search.check_time()
@@ -103,7 +103,7 @@ def _states(search: Search, model: Model, rng: np.random.Generator) -> tuple[Fit
         best: tuple[Fit, float] | None = None
         for move in moves(network.graph, ("SI",)):
             wider = model_of(evaluate(move, beliefs, FIRST, rng), network, search.table.variables)
-            tried = fitted(search, wider, rng, threads=1)
+            tried = fitted(search, wider, rng, n_jobs=1)
             value = search.criterion(tried)
             if best is None or value > best[1]:
                 best = tried, value

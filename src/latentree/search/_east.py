@@ -10,13 +10,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from .._trace import Step
 from ._beliefs import Beliefs
 from ._evaluation import FULL, Rank, best_fitted, by_score, forecast, moved, renumbered, staged, star, unit_improvement
 from ._network import Graph, Network
 from ._operators import ADJUST, EXPAND, Kind, Move, neighbours
 from ._restricted import Evaluated, applied, regularised
 from ._state import Search, State
-from ._trace import Step
 
 __all__ = ["OPTIONS", "begin", "forecast", "step"]
 

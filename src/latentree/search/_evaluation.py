@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from .._model import Model
+from .._trace import Step
 from .._tree import Tree
 from ..estimation import Fit, restart_em
 from ..runner import StopReason
@@ -21,7 +22,6 @@ from ._network import Graph, Network
 from ._operators import Move
 from ._restricted import Effort, Evaluated, evaluate, model_of, regularised
 from ._state import OutOfTime, Search, State
-from ._trace import Step
 
 __all__ = [
     "CHUNK",
@@ -154,19 +154,19 @@ def forecast(search: Search) -> str | None:
     )
 
 
-def fitted(search: Search, model: Model, rng: Generator, *, threads: int | None = None) -> Fit:
+def fitted(search: Search, model: Model, rng: Generator, *, n_jobs: int | None = None) -> Fit:
     """Full EM: the model's own parameters and random starts (option ``full``: starts, steps, least gain)."""
     starts, steps, tol = search.options["full"]
     fit = restart_em(
         model,
         search.table,
         rng=rng,
-        n_starts=starts,
+        n_init=starts,
         include=True,
         tol=tol,
         max_iterations=steps,
         budget=search.clock,
-        threads=threads or search.n_jobs,
+        n_jobs=n_jobs or search.n_jobs,
     )
     return whole(fit)
 

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from .._model import Model
+from .._trace import Step
 from ..estimation import restart_em
 from ..estimation._local import Place
 from ._beliefs import Beliefs
@@ -21,7 +22,6 @@ from ._operators import Move
 from ._restricted import Evaluated, applied, evaluate, regularised
 from ._shc import FIRST, Judged, begin, climb
 from ._state import Search, State
-from ._trace import Step
 
 __all__ = ["OPTIONS", "begin", "forecast", "step"]
 
@@ -69,7 +69,7 @@ def _locally(search: Search, found: Evaluated, beliefs: Beliefs, rng: np.random.
             small,
             search.table,
             rng=rng,
-            n_starts=starts,
+            n_init=starts,
             include=True,
             tol=tol,
             max_iterations=steps,

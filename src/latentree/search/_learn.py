@@ -13,6 +13,7 @@ import numpy as np
 
 from .._model import Model
 from .._table import Table
+from .._trace import Step, trace_from_plain, trace_to_plain
 from .._tree import Tree
 from .._types import FloatArray
 from ..checkpoint import Checkpoint, Saved, fingerprint
@@ -21,7 +22,6 @@ from ..estimation import Fit, em
 from ..runner import Budget, Clock, OnProgress, StopReason, run
 from ._criterion import Criterion, Score
 from ._state import Method, OutOfTime, Search, State, standing
-from ._trace import Step, trace_from_plain, trace_to_plain
 
 __all__ = ["DEFAULT", "METHODS", "Run", "learn"]
 
@@ -350,7 +350,7 @@ def _polished(outcome: _Outcome, search: Search) -> _Outcome:
     """Take the parameters of the final model to convergence; within a search a coarser fit does."""
     if not outcome.reason.complete:
         return outcome
-    fit = em(outcome.state.fit.model, search.table, budget=search.clock, threads=search.n_jobs)
+    fit = em(outcome.state.fit.model, search.table, budget=search.clock, n_jobs=search.n_jobs)
     score = search.criterion(fit)
     if not score > outcome.state.score:
         return outcome

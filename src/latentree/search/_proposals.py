@@ -57,7 +57,7 @@ def propose(
     *,
     around: Collection[int] | None = None,
     least: float = LEAST,
-    threads: int = 1,
+    n_jobs: int = 1,
     near: int = NEAR,
     rng: np.random.Generator | None = None,
 ) -> list[Proposal]:
@@ -73,7 +73,7 @@ def propose(
         Look only at moves that involve these nodes.
     least : float
         Below 0, also moves that lose are proposed.
-    threads : int
+    n_jobs : int
         Threads to use.
     near : int
         Places that a branch is tried at.
@@ -88,7 +88,7 @@ def propose(
         return found.log_likelihood - now - cost.price(graph, found.move, base)
 
     best: dict[Edge, Proposal] = {}
-    for found in relocations(beliefs, only=around, threads=threads, near=near):
+    for found in relocations(beliefs, only=around, n_jobs=n_jobs, near=near):
         search.check_time()
         z, a, _ = found.move.nodes
         if found.log_likelihood - now + base > least:  # no move saves more than the whole penalty

@@ -34,7 +34,7 @@ def relocations(
     beliefs: Beliefs,
     *,
     only: Collection[int] | None = None,
-    threads: int = 1,
+    n_jobs: int = 1,
     passes: int = PASSES,
     near: int = NEAR,
 ) -> Iterator[Evaluated]:
@@ -46,7 +46,7 @@ def relocations(
         Messages of the current model.
     only : collection of int, optional
         Nodes of which one must be the branch's top or where it hangs. Default: all branches.
-    threads : int
+    n_jobs : int
         Threads to use; the result is the same for any number.
     passes : int
         Passes over the data.
@@ -60,7 +60,7 @@ def relocations(
         for a in graph.latents
     }
     for some, places in _chunks(graph, [a for a in graph.latents if branches[a]], near):
-        yield from _moved(beliefs, some, places, branches, threads, passes, near)
+        yield from _moved(beliefs, some, places, branches, n_jobs, passes, near)
 
 
 def _chunks(graph: Graph, latents: Sequence[int], near: int) -> Iterator[tuple[list[int], list[int]]]:
@@ -90,7 +90,7 @@ def _moved(
     some: Sequence[int],
     places: Sequence[int],
     branches: Mapping[int, Sequence[int]],
-    threads: int,
+    n_jobs: int,
     passes: int,
     near: int,
 ) -> Iterator[Evaluated]:
@@ -109,7 +109,7 @@ def _moved(
             table, prior = np.ascontiguousarray(network.given(z, a)), np.ascontiguousarray(network.alone[z])
             arrays.append((at[a], at.get(z, -1), likelihood, table, prior))
     posteriors = [np.ascontiguousarray(beliefs.posterior(v).T) for v in places]
-    moved = _core.relocations(posteriors, links, arrays, beliefs.weights, passes, near, threads)
+    moved = _core.relocations(posteriors, links, arrays, beliefs.weights, passes, near, n_jobs)
     now, fresh = float(beliefs.weights @ beliefs.log_likelihood), graph.fresh()
     for (z, a), (stays, goes, tables) in zip(tops, moved, strict=True):
         for i in np.flatnonzero(~np.isnan(goes)):

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from .._model import Model
+from .._trace import Step
 from ..estimation import Fit
 from ._beliefs import Beliefs
 from ._evaluation import fitted, forecast, moved, star, unit_improvement
@@ -19,7 +20,6 @@ from ._network import Graph, Network
 from ._operators import Kind, Move, neighbours
 from ._restricted import Effort, evaluate, model_of
 from ._state import Search, State
-from ._trace import Step
 
 __all__ = ["OPTIONS", "Judge", "Judged", "begin", "climb", "forecast", "step"]
 
@@ -62,7 +62,7 @@ def fully(search: Search, beliefs: Beliefs, candidates: Sequence[tuple[Move, Gra
     def one(item: tuple[Move, Graph], rng: np.random.Generator) -> Judged:
         move, graph = item
         start = model_of(evaluate(move, beliefs, FIRST, rng), beliefs.network, search.table.variables)
-        fit = fitted(search, start, rng, threads=1)
+        fit = fitted(search, start, rng, n_jobs=1)
         return Judged(move, fit.model, search.criterion(fit), search.criterion.dimension(graph), fit)
 
     return search.map(one, candidates)

@@ -24,13 +24,13 @@ import numpy as np
 
 from .._model import Model
 from .._table import Table
+from .._trace import Step
 from ..checkpoint import pack_model, unpack_model
 from ..engine._plan import Plan
 from ..errors import FileFormatError
 from ..estimation import Fit
 from ..runner import Clock, OnProgress, Progress, StopReason, spawn
 from ._criterion import Criterion
-from ._trace import Step
 
 __all__ = ["Method", "OutOfTime", "Search", "State", "standing"]
 

@@ -24,6 +24,7 @@ import numpy as np
 
 from .._model import Model, normalised
 from .._table import Table
+from .._trace import Step
 from .._tree import Tree
 from ..errors import ParameterError, bad_parameter
 from ..estimation import Fit, em
@@ -37,7 +38,6 @@ from ._proposals import Proposal, carried_out, propose, together
 from ._relocate import NEAR as PLACES
 from ._restricted import regularised
 from ._state import OutOfTime, Search, State, standing
-from ._trace import Step
 
 __all__ = ["OPTIONS", "begin", "step"]
 
@@ -176,7 +176,7 @@ def _step_up(search: Search, state: State, here: _Point) -> tuple[State, Step | 
     if around is None:
         state = state.to("climb", swept=here.score)
     beliefs = Beliefs(here.network, search.table)
-    found = propose(search, here.network, beliefs, around=around, threads=search.n_jobs, near=near)
+    found = propose(search, here.network, beliefs, around=around, n_jobs=search.n_jobs, near=near)
     point, done = _bundle(search, here, found, search.n_jobs)
     if done:
         active = _changed(here, point, done) if _wide(search) else None
@@ -279,14 +279,14 @@ def _told(seconds: float) -> str:
 # ---- climbing -----------------------------------------------------------------------------------------------------
 
 
-def _fitted(search: Search, network: Network, threads: int) -> _Point:
+def _fitted(search: Search, network: Network, n_jobs: int) -> _Point:
     """All probabilities fitted; the nodes keep their numbers."""
     order, _ = network.graph.rooted()
     model = network.to_model(search.table.variables)
     model = model.with_parameters(normalised(model.tree, np.maximum(model.parameters, _FLOOR)))
     # the likelihood of many variables creeps up somewhere all the time
     tol, steps = search.options["tol"] * max(1.0, search.table.n_variables / WIDE), search.options["iterations"]
-    fit = em(model, search.table, tol=tol, max_iterations=steps, budget=search.clock, threads=threads)
+    fit = em(model, search.table, tol=tol, max_iterations=steps, budget=search.clock, n_jobs=n_jobs)
     if fit.reason is StopReason.INTERRUPTED:
         raise KeyboardInterrupt
     if fit.reason is StopReason.TIME:
@@ -294,13 +294,13 @@ def _fitted(search: Search, network: Network, threads: int) -> _Point:
     return _Point(Network.from_model(fit.model, order), fit, search.criterion(fit))
 
 
-def _bundle(search: Search, here: _Point, found: Sequence[Proposal], threads: int) -> tuple[_Point, list[Proposal]]:
+def _bundle(search: Search, here: _Point, found: Sequence[Proposal], n_jobs: int) -> tuple[_Point, list[Proposal]]:
     """Carry out what can be done together; if that does not pay, a third of it, and so on."""
     most, tries = None, 0
     left = list(found)
     while left and tries < 5:
         network, done = carried_out(together(left, here.network.graph, most), here.network)
-        point = _fitted(search, network, threads)
+        point = _fitted(search, network, n_jobs)
         if point.score > here.score + _GAIN:
             return point, done
         tries += 1
@@ -317,7 +317,7 @@ def _bundle(search: Search, here: _Point, found: Sequence[Proposal], threads: in
 def _escaped(search: Search, state: State, here: _Point) -> tuple[State, Step | None]:
     """Try moves that lose, the least losing first, until one leads higher."""
     loss, trials = search.options["loss"], search.options["trials"]
-    found = propose(search, here.network, Beliefs(here.network, search.table), least=-loss, threads=search.n_jobs)
+    found = propose(search, here.network, Beliefs(here.network, search.table), least=-loss, n_jobs=search.n_jobs)
     tried = list(state.memory["tried"])
     seen = set(tried)
     todo = []
@@ -342,7 +342,7 @@ def _shaken(search: Search, state: State, here: _Point) -> tuple[State, Step | N
     if state.memory["shaken"] >= search.options["shakes"]:
         return state.to("shake", done=True), None
     loss = search.options["loss"]
-    found = propose(search, here.network, Beliefs(here.network, search.table), least=-loss, threads=search.n_jobs)
+    found = propose(search, here.network, Beliefs(here.network, search.table), least=-loss, n_jobs=search.n_jobs)
     if not found:
         return state.to("shake", done=True), None
     order = search.rng.permutation(len(found))

@@ -15,11 +15,11 @@ import numpy as np
 
 from .._model import Model
 from .._table import Table
+from .._trace import Step
 from ._chow_liu import Link, chow_liu
 from ._divide import Bridge, assembled, bridge, centred, cut, likelihoods, part
 from ._network import Edge
 from ._state import Search, State, standing
-from ._trace import Step
 
 __all__ = ["Expected", "begin", "expected", "step"]
 

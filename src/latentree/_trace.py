@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
 
-from .._model import Model
-from .._tree import Tree
-from ..errors import FileFormatError
+from ._model import Model
+from ._tree import Tree
+from .errors import FileFormatError
 
 __all__ = ["Step", "trace_from_plain", "trace_to_plain"]
 
