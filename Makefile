@@ -4,51 +4,71 @@
 PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
+BASE   := $(VENV)/.base
 READY  := $(VENV)/.ready
 SOURCES := pyproject.toml CMakeLists.txt $(wildcard src/latentree/engine/*.cpp src/latentree/engine/*.hpp) \
            $(shell find src -name __init__.py)
+PYTHON_FILES := src tests benchmarks studies docs/site
 ASAN   := build/sanitize
 INSTALL := python -m pip install --quiet --disable-pip-version-check
 
-.PHONY: help setup demo test test-browser lint bench bench-scale interop docs notebooks fuzz torture leak sanitize wheel minimal oldest latest check clean
+.PHONY: help setup demo test test-browser lint format bench bench-scale interop docs notebooks fuzz torture leak sanitize wheel \
+        minimal oldest latest other-user check clean
 
 help:
 	@sed -n 's/^# //p' Makefile
-	@echo "make test-browser, lint, bench, bench-scale, interop, docs, notebooks, fuzz, torture, leak, sanitize, wheel, minimal, oldest, latest,"
-	@echo "check (all of these but benchmarks, fuzz, torture and leak), clean"
+	@echo "make test-browser, lint, format, bench, bench-scale, interop, docs, notebooks, fuzz, torture, leak, sanitize, wheel, minimal,"
+	@echo "oldest, latest, other-user, check (all of these but benchmarks, fuzz, torture and leak), study-NAME, clean"
 
 setup: $(READY)
 
-# The build tools are installed first, so that rebuilding after a change needs no network.
-$(READY): $(SOURCES)
+# The package and what it needs to run. The build tools are installed first, so that rebuilding after a change needs no network.
+$(BASE): $(SOURCES)
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check "scikit-build-core>=0.10" "nanobind>=2.4" ninja "cmake>=3.18"
-	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-build-isolation --editable ".[dev]"
+	$(BIN)/$(INSTALL) "scikit-build-core>=0.10" "nanobind>=2.4" ninja "cmake>=3.18"
+	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/$(INSTALL) --no-build-isolation --editable .
+	touch $(BASE)
+
+# And what the tests and linters need.
+$(READY): $(BASE)
+	$(BIN)/$(INSTALL) "latentree[dev]"
 	touch $(READY)
 
-demo: $(READY)
+demo: $(BASE)
 	mkdir -p out
 	$(BIN)/latentree learn voting --out out/voting.json --report out/voting.html --assign out/voting-rows.csv
 	$(BIN)/latentree explore out/voting.json --data voting --out out/voting-explorer.html --no-open
 	@echo "The model is in out/voting.json, the report in out/voting.html, the page to explore it in out/voting-explorer.html,"
 	@echo "and every row with the states of its latent variables in out/voting-rows.csv."
 
+# COVERAGE=yes also measures which lines the tests reach; below the limit of pyproject.toml it fails.
 test: $(READY)
-	$(BIN)/python -m pytest -n auto --dist loadgroup tests
+	$(BIN)/python -m pytest -n auto --dist loadgroup $(if $(COVERAGE),--cov=latentree --cov-report=term:skip-covered) tests
 
 # The explorer page in a real browser: a Chromium that is there, or one from the system's packages, or Playwright's own.
 test-browser: $(READY)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check "playwright>=1.50"
+	$(BIN)/$(INSTALL) "playwright>=1.50"
 	LATENTREE_BROWSER="$$($(BIN)/python tests/browser/install.py)" $(BIN)/python -m pytest tests/browser
 
+# Python by ruff and mypy, C++ by clang-format, the page's scripts by ESLint (where there is npm).
 lint: $(READY)
-	$(BIN)/ruff check src tests benchmarks studies docs/site
-	$(BIN)/ruff format --check src tests benchmarks studies docs/site
+	$(BIN)/ruff check $(PYTHON_FILES)
+	$(BIN)/ruff format --check $(PYTHON_FILES)
 	$(BIN)/mypy
+	$(BIN)/clang-format --dry-run --Werror src/latentree/engine/*.cpp src/latentree/engine/*.hpp
+	if command -v npm > /dev/null; then \
+	  test -x build/eslint/node_modules/.bin/eslint || npm install --silent --no-save --prefix build/eslint eslint@9 @eslint/js@9; \
+	  NODE_PATH=build/eslint/node_modules build/eslint/node_modules/.bin/eslint src/latentree/report/page; \
+	else echo "There is no npm here: the page's scripts were not linted."; fi
+
+format: $(READY)
+	$(BIN)/ruff check --fix $(PYTHON_FILES)
+	$(BIN)/ruff format $(PYTHON_FILES)
+	$(BIN)/clang-format -i src/latentree/engine/*.cpp src/latentree/engine/*.hpp
 
 # Ratios against StepMix and against the engine's own slow settings; see docs/benchmarks.md.
 bench: $(READY)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-build-isolation --editable ".[bench]"
+	$(BIN)/$(INSTALL) "latentree[bench]"
 	$(BIN)/python benchmarks/engine.py --write
 
 # Data beyond memory and a cluster of processes on this machine; see docs/scaling.md.
@@ -57,17 +77,17 @@ bench-scale: $(READY)
 
 # Files and models against the real pgmpy, pyAgrum, networkx and StepMix.
 interop: $(READY)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-build-isolation --editable ".[interop]"
+	$(BIN)/$(INSTALL) "latentree[interop]"
 	$(BIN)/python -m pytest tests/interop
 
 # The notebooks of docs/notebooks, run; those of data that do not come with the package need LATENTREE_DATA, and are skipped without.
 notebooks: $(READY)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-build-isolation --editable ".[docs]"
+	$(BIN)/$(INSTALL) "latentree[docs]"
 	$(BIN)/python docs/site/notebooks.py
 
 # The site, into build/site: pages, API reference and the notebooks with their results. Any warning is an error.
 docs: $(READY)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-build-isolation --editable ".[docs]"
+	$(BIN)/$(INSTALL) "latentree[docs]"
 	$(BIN)/python docs/site/notebooks.py --stale
 	$(BIN)/python -m sphinx --quiet --fail-on-warning --keep-going -c docs/site -d build/doctrees docs build/site
 	@echo "The site is in build/site/index.html."
@@ -96,8 +116,8 @@ SANITIZED ?= tests/engine tests/estimation tests/bayes tests/cardinality tests/s
              tests/trust/test_same_for_any_threads.py
 sanitize: $(READY)
 	test -x $(ASAN)/bin/python || $(PYTHON) -m venv $(ASAN)
-	$(ASAN)/bin/python -m pip install --quiet --disable-pip-version-check "scikit-build-core>=0.10" "nanobind>=2.4" ninja "cmake>=3.18"
-	PATH="$(CURDIR)/$(ASAN)/bin:$$PATH" $(ASAN)/bin/python -m pip install --quiet --disable-pip-version-check --no-build-isolation \
+	$(ASAN)/bin/$(INSTALL) "scikit-build-core>=0.10" "nanobind>=2.4" ninja "cmake>=3.18"
+	PATH="$(CURDIR)/$(ASAN)/bin:$$PATH" $(ASAN)/bin/$(INSTALL) --no-build-isolation \
 	  --config-settings=cmake.define.LATENTREE_SANITIZE=ON --config-settings=build-dir=build/sanitized ".[test]"
 	LD_PRELOAD="$$($(CXX) -print-file-name=libasan.so) $$($(CXX) -print-file-name=libubsan.so)" \
 	  ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1 \
@@ -128,29 +148,40 @@ define test-installed
 	cd build/$(1)/away && ../bin/python -m pytest -n auto --dist loadgroup tests $(2)
 endef
 
-# The lowest versions that pyproject.toml allows; they warn of each other, which is no matter of ours. Needs Python 3.11 or 3.12.
+# The lowest versions that pyproject.toml allows, with the tests in random order. Old versions warn of each other, which is not
+# our concern. Needs Python 3.11 or 3.12.
+SHUFFLE ?= $(shell date +%j)
 oldest: wheel
 	rm -rf build/oldest
 	$(PYTHON) -m venv build/oldest
 	$(BIN)/python tests/package/oldest.py > build/oldest/constraints.txt
 	build/oldest/bin/$(INSTALL) --constraint build/oldest/constraints.txt "$$(echo dist/*.whl)[test]"
 	build/oldest/bin/python -m pip check
-	$(call test-installed,oldest,-W ignore::DeprecationWarning)
+	$(call test-installed,oldest,-W ignore::DeprecationWarning --random-order --random-order-seed=$(SHUFFLE))
 
 # The newest versions of everything, on the newest Python that is here (pyenv's included), built anew from the sdist.
-NEWEST ?= $(shell for v in 3.14 3.13 3.12 3.11; do for p in python$$v $$HOME/.pyenv/versions/$$v.*/bin/python; do \
-            $$p -m venv --help > /dev/null 2>&1 && echo $$p && exit; done; done)
+PYENV_ROOT ?= $(HOME)/.pyenv
+NEWEST ?= $(shell for v in 3.14 3.13 3.12; do for p in python$$v "$(PYENV_ROOT)"/versions/$$v.*/bin/python; do \
+            "$$p" -m venv --help > /dev/null 2>&1 && echo "$$p" && exit; done; done)
 latest: wheel
+ifeq ($(NEWEST),)
+	@echo "SKIPPED: there is no Python newer than 3.11 here, so the tests ran on none."
+else
 	rm -rf build/latest
-	$(NEWEST) -m venv build/latest
+	"$(NEWEST)" -m venv build/latest
 	build/latest/bin/python -m pip wheel --quiet --disable-pip-version-check --no-deps --wheel-dir build/latest/dist dist/*.tar.gz
 	cp dist/*.tar.gz build/latest/dist
 	$(BIN)/python tests/package/contents.py build/latest/dist
 	build/latest/bin/$(INSTALL) "$$(echo build/latest/dist/*.whl)[test]"
 	build/latest/bin/python -m pip check
 	$(call test-installed,latest)
+endif
 
-check: test lint interop notebooks docs test-browser minimal oldest latest sanitize
+# The wheel's tests as a user who is not root, owns nothing, has no home, and may not write where the tests are.
+other-user: wheel
+	sh tests/package/other_user.sh
+
+check: test lint interop notebooks docs test-browser minimal oldest latest other-user sanitize
 
 clean:
 	rm -rf docs/reference docs/notebooks/*.ipynb
