@@ -165,7 +165,7 @@ def _real(study: Study, names: Sequence[str]) -> str:
             study.picture(f"{name.capitalize()} (BIC)", {**found, "screened": [ours]})
     head = ["data", *(f"K: {m}" for m in ("Standard3", "SplitMerge", "StandardFixed"))]
     head += ["Standard3 (states, time)", "SplitMerge", "StandardFixed", "screened", "over K's best"]
-    return f"""## Twenty real data sets (tables 6.13 to 6.15)
+    return f"""## Twenty real data sets (tables 6.13 and 6.15)
 
 † K stopped SplitMerge at 5 hours.
 
@@ -226,7 +226,7 @@ def _cheeseman_stutz(study: Study) -> str:
             theirs = f"{told[method][0]:.1f} ({told[method][1]})" if method in told else ""
             rows.append([name.capitalize(), method, theirs, f"{mean(runs)} ({states_of(runs)})", _time(runs)])
         study.picture(f"{name.capitalize()} (Cheeseman-Stutz)", found)
-    return f"""## Cheeseman-Stutz scores (tables 4.2 and 4.3)
+    return f"""## Cheeseman-Stutz scores (table 4.2 without its text data)
 
 Posterior modes in the softmax basis, α = 1, p = 0.1. Standard, Splitting and StandardFixed do not end by themselves:
 they have {max(study.bench.limit, ANYTIME):g} seconds, screened at most four times as many (K: 1, 95 and 280 minutes).
@@ -281,7 +281,7 @@ def _synthetic(study: Study) -> str:
         ) and not parameters:
             study.picture(f"{structure}, {n:,} rows (BIC)", found)
     head = ["table", "model", "rows", "K: Standard3 / SplitMerge / StandardFixed below their best (states)"]
-    return f"""## Synthetic data (tables 6.1 to 6.11)
+    return f"""## Synthetic data (the models of tables 6.1 to 6.10)
 
 Drawn from random models of K's structures; K's own parameters are not known, so that scores are given as differences
 from the best of a line.
@@ -342,7 +342,7 @@ def _trees(study: Study) -> str:
                 )
             study.picture(f"{which} leaves, {n:,} rows (BIC)", found)
     head = ["leaves", "rows", "learner", "K: states, time", "BIC", "below best", "states", "seconds"]
-    return f"""## Trees with a given skeleton (tables 7.1 to 7.3)
+    return f"""## Trees with a given skeleton (the models of tables 7.1 to 7.3)
 
 Skeletons of 7, 12 and 18 ternary leaves, as in K figures 7.1 to 7.3; "first" has uniform parameters, the others have an
 entry of at least 0.6 in every distribution. States are those of the root, its latent children, and theirs. "local" runs
