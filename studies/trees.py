@@ -236,10 +236,10 @@ def _density(folder: Path, seed: int, jobs: int, seconds: float, say: Say, pictu
     return f"""
 ## Density estimation
 
-Mean log-likelihood of a test row, beside that of hidden Chow-Liu trees (HCLT: 12 states, mixtures of four trees, trained
-on a GPU; A. Liu and G. Van den Broeck 2021; the values were recomputed from the public training logs of five seeds). Ours
-are single trees, chosen by BIC on the training rows alone and mixed with 0.1 % of the
-uniform distribution of each table's rows, so that no test row is impossible.
+Mean log-likelihood of a test row, beside that of hidden Chow-Liu trees (HCLT: 12 states, mixtures of four trees,
+trained on a GPU; A. Liu and G. Van den Broeck 2021; recomputed from the public training logs of five seeds). Ours are
+single trees, chosen by BIC on the training rows alone and mixed with 0.1 % of the uniform distribution of each table's
+rows, so that no test row is impossible.
 
 {markdown(head, rows)}"""
 
