@@ -504,9 +504,9 @@ latter fail where the maximum has zeros; and that choosing the learning rates by
 - *Automatic learning rates* (each the one that would have been best for the step before, shortened when it loses) take
   all six methods to within 0.001 of their limit in fewer iterations than EM in both problems. By W's own measure, which
   of the two is ahead on the way, they do not help every method: with known components GP-eta is ahead of EM in fewer
-  than half of the data sets and ACG-theta in a fifth; constants chosen by hand for each data set were not measured here.
-  W: "if the problem of selecting a learning parameter can be successfully automated then for proportion vector problems
-  Helmbold's techniques are to be recommended". EM-eta and EG-eta do need the fewest passes there.
+  than half of the data sets and ACG-theta in a fifth; constants chosen by hand were not measured here. W: "if the
+  problem of selecting a learning parameter can be successfully automated then for proportion vector problems Helmbold's
+  techniques are to be recommended". EM-eta and EG-eta do need the fewest passes there.
 - *Zeros* are no obstacle any more: entries that reach the boundary rest there and return if they should.
 - *Slow starts.* GP-eta and the ACG methods are behind EM in the first iterations: their rates begin small.
 - *Other limits.* With unknown components Helmbold's and the ACG methods change hills more often than EM and, what is
