@@ -65,7 +65,7 @@ def generated(n: int, seed: int) -> Model:
 
 
 @dataclass(frozen=True)
-class EmRuns:
+class SearchResult:
     """One search on generated data."""
 
     n: int
@@ -77,7 +77,7 @@ class EmRuns:
 
 def study(
     *, sizes: Sequence[int], rows: int, seed: int, keeper: StudyCache, say: Callable[[str], None]
-) -> tuple[list[EmRuns], dict[int, float]]:
+) -> tuple[list[SearchResult], dict[int, float]]:
     """Search data of each size with each method; also the divergence of the generating structure, fitted."""
     out, truth = [], {}
     for n in sizes:
@@ -91,12 +91,12 @@ def study(
                 continue
             run, seconds = keeper.run(f"z{n}-{rows}-{label.split()[0].lower()}", table, method, [seed, 2], options)
             kl, _ = divergence(run.model, table, model, test)
-            out.append(EmRuns(n, label, run, seconds, kl))
+            out.append(SearchResult(n, label, run, seconds, kl))
             say(f"{n} variables, {label}: BIC {run.value:.2f}, KL {kl:.4f}, {seconds:.1f} s")
     return out, truth
 
 
-def page(found: Sequence[EmRuns], truth: Mapping[int, float], *, rows: int) -> str:
+def page(found: Sequence[SearchResult], truth: Mapping[int, float], *, rows: int) -> str:
     """Write the results as part of a page."""
     text = f"""
 ## DHC, SHC and HSHC (Z 5.1)
