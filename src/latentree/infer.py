@@ -247,6 +247,8 @@ def query(model: Model, ask: str | Sequence[str], given: Mapping[str, Any] | Non
     cells = math.prod(int(model.tree.cardinality[v]) for v in asked)
     if cells > MAX_CELLS:
         raise ParameterError(f"The joint table asked for has {cells:,} cells; at most {MAX_CELLS:,} are computed.")
+    if given is not None and not isinstance(given, Mapping):
+        raise bad_parameter("given", "query", "a mapping of variables to states, such as {'cough': 'yes'}", given)
     columns: Columns = {}
     for name, value in (given or {}).items():
         if value is not None:
