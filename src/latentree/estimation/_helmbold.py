@@ -12,59 +12,65 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
-from .._model import Model
-from .._table import Table
+from .._options import AnyOf, Number, OneOf, option
 from .._types import FloatArray
-from ._ascent import Method, ascend, check_rate
-from ._fit import Fit
-from ._line_search import Line, paced, roaming
+from ._ascent import Ascent
+from ._em_options import AscentOptions
+from ._line_search import Line, automatic_steps, paced
 from ._simplex import furthest, projected, released, reweighted, tangent
 from ._surface import FLOOR, Point
 
-__all__ = ["eg_eta", "em_eta", "gp_eta"]
+__all__ = ["RateOptions", "eg_eta", "em_eta", "gp_eta"]
 
 LEAST_SHARE = 1e-3
 """EM-eta keeps this share of an entry that it would send below zero: it multiplies, and could not bring it back."""
 
 
-def gp_eta(model: Model, table: Table, *, rate: float | None = None, **options: Any) -> Fit:
-    """Gradient projection (2.17); ``rate`` is eta, on the scale of the mean log-likelihood."""
-    check_rate(rate)
-    return ascend(model, table, _Helmbold("gp-eta", _gradient_projection, _safe_gp, rate), **options)
+@dataclass(frozen=True, eq=False)
+class RateOptions(AscentOptions):
+    """Options of methods with a learning rate."""
 
-
-def eg_eta(model: Model, table: Table, *, rate: float | None = None, **options: Any) -> Fit:
-    """Exponentiated gradient (2.18); ``rate`` is eta, on the scale of the mean log-likelihood."""
-    check_rate(rate)
-    return ascend(model, table, _Helmbold("eg-eta", _exponentiated, _safe_em, rate), **options)
-
-
-def em_eta(model: Model, table: Table, *, rate: float | None = None, **options: Any) -> Fit:
-    """EM with a learning rate (2.19); ``rate`` is eta, on the scale of the mean log-likelihood."""
-    check_rate(rate)
-    return ascend(model, table, _Helmbold("em-eta", _chi_squared, _safe_em, rate), **options)
+    rate: float | None = option(
+        None, AnyOf(Number(above=0), OneOf(None)), "eta, on the scale of the mean log-likelihood; None: automatic"
+    )
 
 
 @dataclass(frozen=True)
-class _Helmbold(Method):
-    name: str
+class Helmbold(Ascent):
+    """Steps of a learning rate, by one of the three distances."""
+
     update: Callable[[Point, float], FloatArray]
     safe: Callable[[Point], float]
-    rate: float | None
 
     def begin(self, point: Point) -> float:
-        return self.safe(point) if self.rate is None else self.rate
+        """The rate to begin with."""
+        return self.safe(point) if self.options.rate is None else self.options.rate
 
-    def step(self, point: Point, memory: float) -> tuple[Point | None, float]:
-        if self.rate is None:
-            higher, rate = roaming(point, self.update, memory)
+    def move(self, point: Point, memory: float) -> tuple[Point | None, float]:
+        """A step of the learning rate."""
+        if self.options.rate is None:
+            higher, rate = automatic_steps(point, self.update, memory)
         else:
             higher, rate = paced(point, lambda eta: self.update(point, eta), memory, automatic=False)
         return (released(point) if higher is None else higher), rate
+
+
+def gp_eta(options: RateOptions) -> Helmbold:
+    """Gradient projection (2.17)."""
+    return Helmbold("gp-eta", options, _gradient_projection, _safe_gp)
+
+
+def eg_eta(options: RateOptions) -> Helmbold:
+    """Exponentiated gradient (2.18)."""
+    return Helmbold("eg-eta", options, _exponentiated, _safe_em)
+
+
+def em_eta(options: RateOptions) -> Helmbold:
+    """EM with a learning rate (2.19)."""
+    return Helmbold("em-eta", options, _chi_squared, _safe_em)
 
 
 # ---- the three distances ------------------------------------------------------------------------------------

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +18,7 @@ from .._lazy import cached_property
 from .._model import row_starts
 from .._types import FloatArray
 from ..engine._plan import Passes
+from ._em_options import AscentOptions
 from ._fit import Basis, Held, Prior, held_mask, pseudo_counts
 
 __all__ = ["FLOOR", "Mask", "Penalty", "Point", "Surface"]
@@ -140,6 +142,19 @@ class Surface:
         self.left = np.maximum(left, 1e-300)
         free = ~self.held & (self.spread(left) > 1e-15) & ((start > 0) | (self.pseudo > 0))
         self.free: Mask = free & (self.spread(self.row_sums(free.astype(float))) > 1.5)
+
+    @classmethod
+    def of(cls, plan: Passes, start: FloatArray, options: AscentOptions, **more: Any) -> Self:
+        """The surface that options describe."""
+        return cls(
+            plan,
+            start,
+            prior=options.prior,
+            basis=options.basis,
+            held=options.held,
+            n_jobs=options.n_jobs,
+            **more,
+        )
 
     # ---- looking ---------------------------------------------------------------------------------------
 
