@@ -27,7 +27,6 @@ from ..engine._plan import Passes
 from ..runner import StopReason
 from ._ascent import ClimbingMethod, Reached, Task, started
 from ._em_options import AscentOptions, Value
-from ._fit import Basis, Held, Prior
 from ._simplex import reweighted
 from ._surface import FLOOR, Point, Surface
 
@@ -96,7 +95,7 @@ class Annealing(ClimbingMethod[_Surfaces, _Stage]):
         """One surface for each temperature."""
         own = self.options
         plan, start = own.passes(model, table), model.parameters
-        hot = tuple(AnnealedSurface.of(plan, start, own, beta=float(beta)) for beta in own.schedule)
+        hot = tuple(AnnealedSurface(plan, start, float(beta), own) for beta in own.schedule)
         return _Surfaces(hot[-1], start, own.tol, hot)
 
     def init(self, task: _Surfaces, rng: np.random.Generator) -> _Stage:
@@ -127,17 +126,9 @@ class AnnealedSurface(Surface):
     """A_beta plus the logarithm of the prior. Its gradient and EM step follow from the counts as ever."""
 
     def __init__(
-        self,
-        plan: Passes,
-        start: FloatArray,
-        beta: float = 1.0,
-        *,
-        prior: Prior = None,
-        basis: Basis = "probability",
-        held: Held = (),
-        n_jobs: int = 1,
+        self, plan: Passes, start: FloatArray, beta: float, options: AscentOptions | None = None, **keywords: Any
     ) -> None:
-        super().__init__(plan, start, prior=prior, basis=basis, held=held, n_jobs=n_jobs)
+        super().__init__(plan, start, options, **keywords)
         self.beta = beta
         tree = plan.tree
         self._nodes = np.repeat(np.arange(tree.n_nodes), tree.rows * tree.cardinality)

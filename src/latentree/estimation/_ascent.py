@@ -169,7 +169,7 @@ class Ascent(ClimbingMethod[Task, Reached]):
     def task(self, model: Model, table: Table) -> Task:
         """The surface of the model on the table."""
         own = self.options
-        return Task(Surface.of(own.passes(model, table), model.parameters, own), model.parameters, own.tol)
+        return Task(Surface(own.passes(model, table), model.parameters, own), model.parameters, own.tol)
 
     def init(self, task: Task, rng: np.random.Generator) -> Reached:
         """The first point."""

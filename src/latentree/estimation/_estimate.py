@@ -42,18 +42,25 @@ __all__ = ["METHODS", "EstimationMethod", "estimate"]
 
 @dataclass(frozen=True)
 class EstimationMethod:
-    """An entry of :data:`METHODS`.
+    """A method of estimation.
 
     Attributes
     ----------
+    name : str
+        What :func:`estimate` calls it.
     options : type
         A class of options.
     fit : callable
         ``fit(model, table, options)`` gives the :class:`Fit`.
     """
 
+    name: str
     options: type[FitOptions]
     fit: Callable[[Model, Table, Any], Fit]
+
+    def __call__(self, model: Model, table: Table, **options: Any) -> Fit:
+        """Fit a model's parameters to data; see :func:`estimate`."""
+        return self.fit(model, table, self.options.of(options, owner=f"estimate with method='{self.name}'"))
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,26 +84,29 @@ def _winner_take_all(model: Model, table: Table, options: WinnerOptions) -> Fit:
 METHODS: Registry[EstimationMethod] = Registry(
     "method",
     {
-        "accelerated": EstimationMethod(EmOptions, fit_em),
-        "em": EstimationMethod(PlainEmOptions, fit_em),
-        "restarts": EstimationMethod(RestartOptions, fit_restarts),
-        "local": EstimationMethod(LocalOptions, fit_local),
-        "partial": EstimationMethod(PartialOptions, fit_partial),
-        "incremental": EstimationMethod(BlockOptions, climbing(Incremental)),
-        "preferential": EstimationMethod(BlockOptions, climbing(Preferential)),
-        "sparse": EstimationMethod(SparseOptions, climbing(Sparse)),
-        "winner-take-all": EstimationMethod(WinnerOptions, _winner_take_all),
-        "nowlan": EstimationMethod(NowlanOptions, climbing(Nowlan)),
-        "one-step-late": EstimationMethod(LateOptions, climbing(partial(OneStepLate, "one-step-late"))),
-        "cg": EstimationMethod(CgOptions, climbing(partial(Conjugate, "cg"))),
-        "gcg": EstimationMethod(GcgOptions, climbing(partial(Conjugate, "gcg"))),
-        "gp-eta": EstimationMethod(RateOptions, climbing(gp_eta)),
-        "eg-eta": EstimationMethod(RateOptions, climbing(eg_eta)),
-        "em-eta": EstimationMethod(RateOptions, climbing(em_eta)),
-        "acg-theta": EstimationMethod(RateOptions, climbing(acg_theta)),
-        "acg-theta-chi2": EstimationMethod(RateOptions, climbing(acg_theta_chi2)),
-        "acg-phi": EstimationMethod(RateOptions, climbing(acg_phi)),
-        "annealing": EstimationMethod(AnnealingOptions, climbing(Annealing)),
+        method.name: method
+        for method in (
+            EstimationMethod("accelerated", EmOptions, fit_em),
+            EstimationMethod("em", PlainEmOptions, fit_em),
+            EstimationMethod("restarts", RestartOptions, fit_restarts),
+            EstimationMethod("local", LocalOptions, fit_local),
+            EstimationMethod("partial", PartialOptions, fit_partial),
+            EstimationMethod("incremental", BlockOptions, climbing(Incremental)),
+            EstimationMethod("preferential", BlockOptions, climbing(Preferential)),
+            EstimationMethod("sparse", SparseOptions, climbing(Sparse)),
+            EstimationMethod("winner-take-all", WinnerOptions, _winner_take_all),
+            EstimationMethod("nowlan", NowlanOptions, climbing(Nowlan)),
+            EstimationMethod("one-step-late", LateOptions, climbing(partial(OneStepLate, "one-step-late"))),
+            EstimationMethod("cg", CgOptions, climbing(partial(Conjugate, "cg"))),
+            EstimationMethod("gcg", GcgOptions, climbing(partial(Conjugate, "gcg"))),
+            EstimationMethod("gp-eta", RateOptions, climbing(gp_eta)),
+            EstimationMethod("eg-eta", RateOptions, climbing(eg_eta)),
+            EstimationMethod("em-eta", RateOptions, climbing(em_eta)),
+            EstimationMethod("acg-theta", RateOptions, climbing(acg_theta)),
+            EstimationMethod("acg-theta-chi2", RateOptions, climbing(acg_theta_chi2)),
+            EstimationMethod("acg-phi", RateOptions, climbing(acg_phi)),
+            EstimationMethod("annealing", AnnealingOptions, climbing(Annealing)),
+        )
     },
 )
 """Methods of :func:`estimate` by name."""
@@ -165,8 +175,7 @@ def estimate(model: Model, table: Table, *, method: str = "accelerated", **optio
     >>> fit.converged, bool((np.diff(fit.trace) >= 0).all())
     (True, True)
     """
-    entry = METHODS.find(method, owner="estimate")
-    fit = entry.fit(model, table, entry.options.of(options, owner=f"estimate with method='{method}'"))
+    fit = METHODS.find(method, owner="estimate")(model, table, **options)
     if at_independence(fit):
         remedy = " Annealing leaves it with escape=True." if method == "annealing" else ""
         warnings.warn(INDEPENDENT + remedy, LatentreeWarning, stacklevel=2)

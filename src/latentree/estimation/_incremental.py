@@ -119,7 +119,7 @@ class _PartialSteps(ClimbingMethod[_Blocks, _State]):
     def task(self, model: Model, table: Table) -> _Blocks:
         """The surface and the blocks."""
         own = self.options
-        surface = Surface.of(own.whole_plan(model, table), model.parameters, own)
+        surface = Surface(own.whole_plan(model, table), model.parameters, own)
         n_blocks = getattr(own, "n_blocks", 1)
         return _Blocks(surface, model.parameters, own.tol, _blocks(surface, table, n_blocks))
 

@@ -58,7 +58,7 @@ class OneStepLate(Ascent):
     def task(self, model: Model, table: Table) -> Task:
         """The surface less the penalty."""
         own, start = self.options, model.parameters
-        return Task(Surface.of(own.passes(model, table), start, own, penalty=own.penalty), start, own.tol)
+        return Task(Surface(own.passes(model, table), start, own, penalty=own.penalty), start, own.tol)
 
     def begin(self, point: Point) -> float:
         """Whole steps at first."""
