@@ -81,15 +81,11 @@ class _Stage(Reached):
     number: int = 0
 
 
-@dataclass(frozen=True)
 class Annealing(ClimbingMethod[_Surfaces, _Stage]):
     """EM at one temperature after the other.
 
     The trace is A_beta after every step: it rises at each temperature, and jumps between them.
     """
-
-    options: AnnealingOptions
-    name = "annealing"
 
     def task(self, model: Model, table: Table) -> _Surfaces:
         """One surface for each temperature."""

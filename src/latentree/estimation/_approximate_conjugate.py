@@ -13,20 +13,18 @@ On a quadratic surface with Hessian -Q a step rises for eta <= 2 d'd / d'Qd, so 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
 
 import numpy as np
 
 from .._types import FloatArray
 from ._ascent import Ascent
-from ._helmbold import RateOptions
 from ._line_search import Line, Path, paced
 from ._simplex import emptied, furthest, released, reweighted, tangent
 from ._surface import Mask, Point
 
-__all__ = ["acg_phi", "acg_theta", "acg_theta_chi2"]
+__all__ = ["METRICS", "ApproximateConjugate"]
 
-Metric = Literal["euclidean", "chi2", "softmax"]
+METRICS = {"acg-theta": "euclidean", "acg-theta-chi2": "chi2", "acg-phi": "softmax"}
 NEAR_ZERO = 1e-8
 """The chi-squared metric takes entries for at least this large: at zero it would forbid every step."""
 
@@ -40,11 +38,13 @@ class _Memory:
     steps: int = 0
 
 
-@dataclass(frozen=True)
 class ApproximateConjugate(Ascent):
-    """Directions of conjugate gradients, steps of a learning rate."""
+    """Directions of conjugate gradients, steps of a learning rate, by the metric of the method's name."""
 
-    metric: Metric
+    @property
+    def metric(self) -> str:
+        """In what distances are measured."""
+        return METRICS[self.name]
 
     def begin(self, point: Point) -> _Memory:
         """The rate to begin with."""
@@ -105,18 +105,3 @@ class ApproximateConjugate(Ascent):
             return lambda eta: reweighted(point, eta * length * d)
         line = Line(point, d, furthest(point.parameters, d), loose)
         return lambda eta: line.place(min(eta * length, line.most))
-
-
-def acg_theta(options: RateOptions) -> ApproximateConjugate:
-    """In the probabilities, with the Euclidean distance."""
-    return ApproximateConjugate("acg-theta", options, "euclidean")
-
-
-def acg_theta_chi2(options: RateOptions) -> ApproximateConjugate:
-    """In the probabilities, with the chi-squared distance."""
-    return ApproximateConjugate("acg-theta-chi2", options, "chi2")
-
-
-def acg_phi(options: RateOptions) -> ApproximateConjugate:
-    """In the logarithms of the probabilities."""
-    return ApproximateConjugate("acg-phi", options, "softmax")

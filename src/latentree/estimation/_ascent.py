@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Generic, Protocol, TypeVar
+from typing import Any, ClassVar, Generic, Protocol, TypeVar
 
 import numpy as np
 
@@ -26,7 +25,6 @@ __all__ = [
     "Reached",
     "Task",
     "climb",
-    "climbing",
     "clock_of",
     "fitted",
     "started",
@@ -65,13 +63,14 @@ OwnTask = TypeVar("OwnTask", bound=Task)
 State = TypeVar("State", bound=Climb)
 
 
+@dataclass(frozen=True)
 class ClimbingMethod(ABC, Generic[OwnTask, State]):
     """A method of estimation: :class:`latentree.method.Method` between a model and a fit."""
 
     name: str
-    """What progress events call it."""
-    rises = False
-    """Whether the objective at the last point may be above what was traced."""
+    options: Any
+    traces_free_energy: ClassVar[bool] = False
+    """Whether it traces the free energy, which a last whole E-step lifts to the objective itself."""
 
     @abstractmethod
     def task(self, model: Model, table: Table) -> OwnTask:
@@ -94,9 +93,10 @@ class ClimbingMethod(ABC, Generic[OwnTask, State]):
         """The point to make a fit of."""
 
 
-def climb(method: ClimbingMethod[OwnTask, State], model: Model, table: Table, options: AscentOptions) -> Fit:
+def climb(method: ClimbingMethod[OwnTask, State], model: Model, table: Table) -> Fit:
     """Run a method to its end or to the limits that its options set, and make a Fit of what it reached."""
     began = time.perf_counter()
+    options: AscentOptions = method.options
     clock = options.clock()
     task = method.task(model, table)
     report = ProgressReporter(method.name, options.max_iterations, clock, options.on_progress)
@@ -117,14 +117,9 @@ def climb(method: ClimbingMethod[OwnTask, State], model: Model, table: Table, op
         state = method.init(task, rng)
         trace = [state.objective]
     point = method.end(task, state)
-    if method.rises:  # a whole E-step lifts a free energy to the objective itself
+    if method.traces_free_energy:
         trace[-1] = max(point.objective, trace[-1])
     return fitted(point, model, table, state.reason or run.reason, trace, began, task.evaluations)
-
-
-def climbing(make: Callable[[Any], Any]) -> Callable[[Model, Table, Any], Fit]:
-    """Return the fit of a model to a table by the method that ``make(options)`` gives."""
-    return lambda model, table, options: climb(make(options), model, table, options)
 
 
 # ---- from point to higher point -----------------------------------------------------------------------------
@@ -144,15 +139,11 @@ class Reached:
         return self.point.objective
 
 
-@dataclass(frozen=True)
 class Ascent(ClimbingMethod[Task, Reached]):
     """A method that goes from point to higher point until an EM step promises less than the tolerance.
 
     It is a :meth:`move`; most remember something from one to the next.
     """
-
-    name: str
-    options: Any
 
     def begin(self, point: Point) -> Any:
         """What it remembers at the start."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
 from .._model import Model
@@ -14,22 +13,14 @@ from .._registry import Registry
 from .._table import Table
 from ..errors import LatentreeWarning
 from ._annealing import Annealing, AnnealingOptions
-from ._approximate_conjugate import acg_phi, acg_theta, acg_theta_chi2
-from ._ascent import climbing
+from ._approximate_conjugate import METRICS, ApproximateConjugate
+from ._ascent import ClimbingMethod, climb
 from ._conjugate import CgOptions, Conjugate, GcgOptions
 from ._em import fit_em
 from ._em_options import AscentOptions, EmOptions, FitOptions
 from ._fit import Fit
-from ._helmbold import RateOptions, eg_eta, em_eta, gp_eta
-from ._incremental import (
-    BlockOptions,
-    Incremental,
-    Nowlan,
-    NowlanOptions,
-    Preferential,
-    Sparse,
-    SparseOptions,
-)
+from ._helmbold import DISTANCES, Helmbold, RateOptions
+from ._incremental import BlockOptions, Incremental, Nowlan, NowlanOptions, Preferential, Sparse, SparseOptions
 from ._independence import INDEPENDENT, at_independence
 from ._local import LocalOptions, fit_local
 from ._one_step_late import LateOptions, OneStepLate
@@ -81,6 +72,10 @@ def _winner_take_all(model: Model, table: Table, options: WinnerOptions) -> Fit:
     return winner_take_all(model, table, **options.plain())
 
 
+def _climbing(name: str, options: type[AscentOptions], method: type[ClimbingMethod[Any, Any]]) -> EstimationMethod:
+    return EstimationMethod(name, options, lambda model, table, own: climb(method(name, own), model, table))
+
+
 METHODS: Registry[EstimationMethod] = Registry(
     "method",
     {
@@ -91,21 +86,17 @@ METHODS: Registry[EstimationMethod] = Registry(
             EstimationMethod("restarts", RestartOptions, fit_restarts),
             EstimationMethod("local", LocalOptions, fit_local),
             EstimationMethod("partial", PartialOptions, fit_partial),
-            EstimationMethod("incremental", BlockOptions, climbing(Incremental)),
-            EstimationMethod("preferential", BlockOptions, climbing(Preferential)),
-            EstimationMethod("sparse", SparseOptions, climbing(Sparse)),
+            _climbing("incremental", BlockOptions, Incremental),
+            _climbing("preferential", BlockOptions, Preferential),
+            _climbing("sparse", SparseOptions, Sparse),
             EstimationMethod("winner-take-all", WinnerOptions, _winner_take_all),
-            EstimationMethod("nowlan", NowlanOptions, climbing(Nowlan)),
-            EstimationMethod("one-step-late", LateOptions, climbing(partial(OneStepLate, "one-step-late"))),
-            EstimationMethod("cg", CgOptions, climbing(partial(Conjugate, "cg"))),
-            EstimationMethod("gcg", GcgOptions, climbing(partial(Conjugate, "gcg"))),
-            EstimationMethod("gp-eta", RateOptions, climbing(gp_eta)),
-            EstimationMethod("eg-eta", RateOptions, climbing(eg_eta)),
-            EstimationMethod("em-eta", RateOptions, climbing(em_eta)),
-            EstimationMethod("acg-theta", RateOptions, climbing(acg_theta)),
-            EstimationMethod("acg-theta-chi2", RateOptions, climbing(acg_theta_chi2)),
-            EstimationMethod("acg-phi", RateOptions, climbing(acg_phi)),
-            EstimationMethod("annealing", AnnealingOptions, climbing(Annealing)),
+            _climbing("nowlan", NowlanOptions, Nowlan),
+            _climbing("one-step-late", LateOptions, OneStepLate),
+            _climbing("cg", CgOptions, Conjugate),
+            _climbing("gcg", GcgOptions, Conjugate),
+            *(_climbing(name, RateOptions, Helmbold) for name in DISTANCES),
+            *(_climbing(name, RateOptions, ApproximateConjugate) for name in METRICS),
+            _climbing("annealing", AnnealingOptions, Annealing),
         )
     },
 )

@@ -23,7 +23,7 @@ from ._line_search import Line, automatic_steps, paced
 from ._simplex import furthest, projected, released, reweighted, tangent
 from ._surface import FLOOR, Point
 
-__all__ = ["RateOptions", "eg_eta", "em_eta", "gp_eta"]
+__all__ = ["DISTANCES", "Helmbold", "RateOptions"]
 
 LEAST_SHARE = 1e-3
 """EM-eta keeps this share of an entry that it would send below zero: it multiplies, and could not bring it back."""
@@ -38,39 +38,21 @@ class RateOptions(AscentOptions):
     )
 
 
-@dataclass(frozen=True)
 class Helmbold(Ascent):
-    """Steps of a learning rate, by one of the three distances."""
-
-    update: Callable[[Point, float], FloatArray]
-    safe: Callable[[Point], float]
+    """Steps of a learning rate, by the distance that :data:`DISTANCES` has under the method's name."""
 
     def begin(self, point: Point) -> float:
         """The rate to begin with."""
-        return self.safe(point) if self.options.rate is None else self.options.rate
+        return DISTANCES[self.name][1](point) if self.options.rate is None else self.options.rate
 
     def move(self, point: Point, memory: float) -> tuple[Point | None, float]:
         """A step of the learning rate."""
+        update = DISTANCES[self.name][0]
         if self.options.rate is None:
-            higher, rate = automatic_steps(point, self.update, memory)
+            higher, rate = automatic_steps(point, update, memory)
         else:
-            higher, rate = paced(point, lambda eta: self.update(point, eta), memory, automatic=False)
+            higher, rate = paced(point, lambda eta: update(point, eta), memory, automatic=False)
         return (released(point) if higher is None else higher), rate
-
-
-def gp_eta(options: RateOptions) -> Helmbold:
-    """Gradient projection (2.17)."""
-    return Helmbold("gp-eta", options, _gradient_projection, _safe_gp)
-
-
-def eg_eta(options: RateOptions) -> Helmbold:
-    """Exponentiated gradient (2.18)."""
-    return Helmbold("eg-eta", options, _exponentiated, _safe_em)
-
-
-def em_eta(options: RateOptions) -> Helmbold:
-    """EM with a learning rate (2.19)."""
-    return Helmbold("em-eta", options, _chi_squared, _safe_em)
 
 
 # ---- the three distances ------------------------------------------------------------------------------------
@@ -113,3 +95,11 @@ def _safe_gp(point: Point) -> float:
     along = tangent(point)[0]
     line = Line(point, along, furthest(point.parameters, along))
     return line.likely() * point.surface.weight if line.slope > 0 else 1.0
+
+
+DISTANCES: dict[str, tuple[Callable[[Point, float], FloatArray], Callable[[Point], float]]] = {
+    "gp-eta": (_gradient_projection, _safe_gp),
+    "eg-eta": (_exponentiated, _safe_em),
+    "em-eta": (_chi_squared, _safe_em),
+}
+"""How each method takes a step of a learning rate, and a rate that is safe to begin with."""

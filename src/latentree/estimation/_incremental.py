@@ -101,12 +101,10 @@ class _State:
     reason: StopReason | None = None
 
 
-@dataclass(frozen=True)
 class _PartialSteps(ClimbingMethod[_Blocks, _State]):
     """A method with partial E-steps: a first state at a point, and a sweep."""
 
-    options: Any
-    rises = True
+    traces_free_energy = True
 
     def begin(self, task: _Blocks, point: Point) -> _State:
         """The state at the first point."""
@@ -180,8 +178,6 @@ class _Sums:
 class Incremental(_PartialSteps):
     """One block's posterior at a time, exact statistics kept."""
 
-    name = "incremental"
-
     def begin(self, task: _Blocks, point: Point) -> _State:
         """Statistics of all blocks."""
         n, theta = len(task.plans), point.parameters
@@ -221,8 +217,6 @@ class Incremental(_PartialSteps):
 class Preferential(Incremental):
     """Incremental EM that visits first what has yet to settle."""
 
-    name = "preferential"
-
     def chosen(self, sums: _Sums) -> list[int]:
         """After every whole sweep, the blocks that moved more than the average."""
         if not sums.whole_next and sums.unrest.any():
@@ -233,8 +227,7 @@ class Preferential(Incremental):
 class Nowlan(_PartialSteps):
     """Statistics that decay. Quick at first; it does not converge to the maximum."""
 
-    name = "nowlan"
-    rises = False
+    traces_free_energy = False
 
     def begin(self, task: _Blocks, point: Point) -> _State:
         """Statistics of all data, as they are in the long run."""
@@ -279,8 +272,6 @@ class _Plausible:
 
 class Sparse(_PartialSteps):
     """Between whole E-steps only the plausible states of each row are looked at again."""
-
-    name = "sparse"
 
     def begin(self, task: _Blocks, point: Point) -> _State:
         """A whole E-step; the trace begins before the M-step that follows it."""
