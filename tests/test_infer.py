@@ -211,6 +211,8 @@ def smokers() -> Model:
         ("age", {"smokes": "yes", "z": 0}, DataError, "probability zero"),
         (["z", "z"], {}, ParameterError, "'z' is asked for twice"),
         ([], {}, ParameterError, "'ask' parameter"),
+        ("z", "smokes=yes", ParameterError, "'given' parameter of query must be a mapping of variables to states"),
+        ("z", ["smokes"], ParameterError, "'given' parameter of query must be a mapping"),
     ],
 )
 def test_a_query_that_cannot_be_answered_says_why(smokers, ask, known, error, says):

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
+from itertools import pairwise, product
+
 import numpy as np
 import oracle
 import pytest
@@ -9,9 +12,11 @@ import strategies as own
 from hypothesis import given, strategies as st
 
 from latentree._model import Counts, Model, normalised, row_starts, row_sums, spread
+from latentree._table import Table
 from latentree._tree import Tree
 from latentree._variables import Variable, numbered
 from latentree.errors import LatentreeError, ModelError
+from latentree.infer import log_likelihood_rows
 
 
 def star(**more) -> Model:
@@ -199,6 +204,40 @@ def test_root_walking_survives_extreme_probabilities(model, data):
     np.testing.assert_allclose(
         oracle.pattern_probabilities(other), oracle.pattern_probabilities(model), rtol=1e-6, atol=1e-13
     )
+
+
+def entries_of_the_rerooted(model, target):
+    """The tables along the way that a root takes to its new place, as exact fractions."""
+    tree = model.tree
+    exact = [[[Fraction(x) for x in row] for row in model.table(v)] for v in range(tree.n_nodes)]
+    marginal = {0: exact[0][0]}
+    for a, b in pairwise(tree.path_from_root(target)):
+        marginal[b] = [
+            sum(p * row[j] for p, row in zip(marginal[a], exact[b], strict=True)) for j in range(len(exact[b][0]))
+        ]
+        yield from marginal[b]
+        for p, row in zip(marginal[a], exact[b], strict=True):
+            yield from (p * x / total for x, total in zip(row, marginal[b], strict=True) if total)
+
+
+@given(own.models(max_nodes=6, extreme=True), st.data())
+def test_possible_rows_stay_possible_and_equally_probable_after_root_walking(model, data):
+    """Entries as small as 1e-300: no row turns impossible, and none changes where doubles can hold the new tables."""
+    v = data.draw(st.integers(0, model.tree.n_nodes - 1))
+    sizes = [range(variable.cardinality) for variable in model.variables]
+    table = Table.from_codes(list(product(*sizes)), model.variables)
+    before, after = log_likelihood_rows(model, table), log_likelihood_rows(model.rerooted(v), table)
+    np.testing.assert_array_equal(np.isneginf(after), np.isneginf(before))
+    if all(x == 0 or x > Fraction(1e-307) for x in entries_of_the_rerooted(model, v)):
+        np.testing.assert_allclose(after, before, rtol=1e-10, atol=1e-10)
+
+
+def test_a_row_of_probability_below_all_doubles_stays_possible_when_the_root_walks():
+    tables = {"z": [1.0, 1e-300], "x1": [[1.0, 0.0], [1.0, 1e-300]], "x2": [[0.5, 0.5], [0.25, 0.75]]}
+    model = Model.from_tables(Tree.star(2, [2, 2]), numbered([2, 2]), tables)
+    table = Table.from_codes([[1, 0], [1, 1]], model.variables)
+    rows = log_likelihood_rows(model.rerooted("x1"), table)
+    assert np.isfinite(rows).all() and rows[1] - rows[0] == pytest.approx(np.log(3))  # z is 1 in both
 
 
 def test_a_state_that_never_occurs_gets_the_old_root_s_distribution():

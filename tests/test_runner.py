@@ -6,6 +6,7 @@ import json
 import math
 import os
 import signal
+import stat
 import threading
 import time
 
@@ -15,6 +16,7 @@ import strategies as own
 from hypothesis import given, strategies as st
 
 from latentree import checkpoint as checkpoints
+from latentree._files import write_atomically
 from latentree._model import Model
 from latentree._table import Table
 from latentree._tree import Tree
@@ -319,6 +321,37 @@ def test_payloads_come_back_exactly(tmp_path):
     assert saved.payload["text"] == "ä" and saved.payload["nothing"] is None
     assert saved.payload["counts"] == {"steps": 3, "large": 2**100}
     assert (saved.rng, saved.steps, saved.seconds) == (None, 3, 1.5)
+
+
+def test_mappings_keep_the_order_of_their_keys(tmp_path):
+    """So that a resumed run writes what an uninterrupted one does, byte for byte."""
+    checkpoint = Checkpoint(tmp_path / "state.json", "test")
+    payload = {"states": {"z2": 2, "a": 3, "z10": 2}, "b": [{"y": 1, "x": 2}], "a": 0}
+    checkpoint.save(payload)
+    assert json.dumps(checkpoint.load().payload) == json.dumps(payload)
+
+
+@pytest.mark.skipif(os.name != "posix", reason="permissions as POSIX has them")
+@pytest.mark.parametrize("mode", [0o600, 0o640, 0o644])
+def test_a_file_that_replaces_another_is_never_open_to_more_people(tmp_path, monkeypatch, mode):
+    target = tmp_path / "private"
+    target.write_text("old")
+    target.chmod(mode)
+    seen, flush = [], os.fsync
+
+    def looked(handle):
+        seen.extend(stat.S_IMODE(path.stat().st_mode) for path in tmp_path.glob(".latentree-*"))
+        flush(handle)
+
+    monkeypatch.setattr(os, "fsync", looked)
+    before = os.umask(0)
+    try:
+        write_atomically(target, "new")
+        write_atomically(tmp_path / "open", "new")
+    finally:
+        os.umask(before)
+    assert seen == [mode, 0o666]
+    assert stat.S_IMODE(target.stat().st_mode) == mode and target.read_text() == "new"
 
 
 def test_what_a_checkpoint_cannot_hold_is_refused_and_the_old_one_kept(tmp_path):

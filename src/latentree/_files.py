@@ -116,7 +116,7 @@ def _write(target: Path, data: bytes) -> None:
     _remove_leftovers(target)
     temporary = target.with_name(f"{_prefix(target)}{os.getpid()}-{secrets.token_hex(8)}.tmp")
     try:
-        _write_new(temporary, data)
+        _write_new(temporary, data, 0o666 if old is None else old.st_mode & 0o777)
         if old is not None:
             os.chmod(temporary, stat.S_IMODE(old.st_mode))
         os.replace(temporary, target)
@@ -160,10 +160,11 @@ def _status(target: Path) -> os.stat_result | None:
         return None
 
 
-def _write_new(temporary: Path, data: bytes) -> None:
-    # Opened by hand, not by tempfile, so that the file gets the permissions the user's umask asks for.
+def _write_new(temporary: Path, data: bytes, mode: int) -> None:
+    # Opened by hand, not by tempfile, so that a new file gets the permissions the user's umask asks for, and one that
+    # replaces another is at no moment open to more people than the other is.
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
-    with open(os.open(temporary, flags, 0o666), "wb") as file:
+    with open(os.open(temporary, flags, mode), "wb") as file:
         file.write(data)
         file.flush()
         os.fsync(file.fileno())

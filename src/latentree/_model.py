@@ -19,6 +19,9 @@ from .errors import ModelError, bad_parameter
 
 __all__ = ["Counts", "Model"]
 
+FAINT = 1e-300
+"""Products of probabilities below this are computed in logarithms."""
+
 
 @dataclass(frozen=True, eq=False)
 class Model:
@@ -279,15 +282,34 @@ def walk_root(tables: dict[int, FloatArray], path: Sequence[int]) -> None:
     """Move the root along a path of neighbouring nodes, the first of which is the root now (Z 2).
 
     Each step reverses an edge root -> child and recomputes the two tables by Bayes' rule. A state of the child that
-    never occurs gets the old root's distribution.
+    never occurs gets the old root's distribution. What is possible stays possible: products that underflow are
+    computed in logarithms, and a probability too small for a double becomes the smallest one there is.
     """
+    log_prior: FloatArray | None = None  # of the root, where its table does not hold it
     for root, child in pairwise(path):
-        prior, given = tables[root][0], tables[child]
-        joint = prior[:, None] * given
+        prior, conditional = tables[root][0], tables[child]
+        joint = prior[:, None] * conditional
         marginal = joint.sum(axis=0)
         back = np.divide(joint, marginal, out=np.repeat(prior[:, None], len(marginal), axis=1), where=marginal > 0)
+        possible = (prior[:, None] > 0) & (conditional > 0)
+        faint = possible & (joint < FAINT)
+        if faint.any():
+            with np.errstate(divide="ignore"):
+                logs = (np.log(prior) if log_prior is None else log_prior)[:, None] + np.log(conditional)
+            log_prior = np.logaddexp.reduce(logs, axis=0)
+            rare = possible.any(axis=0) & (marginal < FAINT)
+            marginal = np.where(rare, _above_zero(log_prior), marginal)
+            share = np.where(faint, logs - np.where(possible.any(axis=0), log_prior, 0.0), 0.0)
+            back = np.where(faint, _above_zero(share), np.where(rare & ~possible, 0.0, back))
+        else:
+            log_prior = None
         tables[child] = marginal[None, :]
         tables[root] = np.ascontiguousarray(back.T)
+
+
+def _above_zero(logs: FloatArray) -> FloatArray:
+    """The exponential, at least the smallest number above zero."""
+    return np.maximum(np.exp(logs), np.nextafter(0.0, 1.0))
 
 
 def reordered(tree: Tree, vector: FloatArray, node: int, order: NDArray[np.intp]) -> FloatArray:

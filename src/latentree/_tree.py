@@ -23,7 +23,7 @@ __all__ = ["Tree"]
 
 @dataclass(frozen=True, eq=False)
 class Tree:
-    """Who hangs under whom, and how many states each node has.
+    """Parent and number of states of each node.
 
     Parameters
     ----------
@@ -61,8 +61,8 @@ class Tree:
             raise ModelError("Every parent must come before its children.")
         if (self.cardinality < 1).any():
             raise ModelError("Every node needs at least one state.")
-        shown = self.variable[self.variable >= 0]
-        if not np.array_equal(np.sort(shown), np.arange(len(shown))) or (self.variable < -1).any():
+        observed = self.variable[self.variable >= 0]
+        if not np.array_equal(np.sort(observed), np.arange(len(observed))) or (self.variable < -1).any():
             raise ModelError("Every manifest variable 0, 1, ... must stand in the tree exactly once.")
         names = tuple(self.names) or _default_names(self.variable)
         if not all(isinstance(name, str) for name in names):
@@ -97,30 +97,30 @@ class Tree:
         root: str | None = None,
     ) -> Tree:
         """Build from pairs of names; ``manifest`` lists the observed ones in the order of the data's columns."""
-        near: dict[str, list[str]] = {name: [] for name in cardinality}
+        neighbours: dict[str, list[str]] = {name: [] for name in cardinality}
         for a, b in edges:
             for name in (a, b):
-                if name not in near:
+                if name not in neighbours:
                     raise ModelError(f"Node '{name}' stands in an edge but has no cardinality.")
-            near[a].append(b)
-            near[b].append(a)
-        unknown = [m for m in manifest if m not in near]
+            neighbours[a].append(b)
+            neighbours[b].append(a)
+        unknown = [m for m in manifest if m not in neighbours]
         if unknown:
             raise ModelError(f"Manifest node '{unknown[0]}' has no cardinality.")
-        if not near:
+        if not neighbours:
             raise ModelError("A tree needs at least one node.")
-        shown = set(manifest)
-        latent = [name for name in near if name not in shown]
-        start = root if root is not None else (latent or list(near))[0]
-        if start not in near:
+        observed = set(manifest)
+        latent = [name for name in neighbours if name not in observed]
+        start = root if root is not None else (latent or list(neighbours))[0]
+        if start not in neighbours:
             raise ModelError(f"There is no node '{start}' to be the root.")
         order, parent = [start], {start: -1}
         for i, name in enumerate(order):
-            for other in near[name]:
+            for other in neighbours[name]:
                 if other not in parent:
                     parent[other] = i
                     order.append(other)
-        if len(order) != len(near) or sum(map(len, near.values())) != 2 * (len(near) - 1):
+        if len(order) != len(neighbours) or sum(map(len, neighbours.values())) != 2 * (len(neighbours) - 1):
             raise ModelError("The edges do not form a tree: it must be connected and without a circle.")
         at = {m: i for i, m in enumerate(manifest)}
         return cls(
@@ -204,6 +204,17 @@ class Tree:
     def n_parameters(self) -> int:
         """Free probabilities: the standard dimension."""
         return int((self.rows.astype(np.int64) * (self.cardinality - 1)).sum())
+
+    @property
+    def is_star(self) -> bool:
+        """Whether it is the tree of a latent class model: one latent node above all others.
+
+        Examples
+        --------
+        >>> Tree.star(2, [2, 2]).is_star, Tree.star(2, [2, 2]).rerooted(1)[0].is_star
+        (True, False)
+        """
+        return self.latent.tolist() == [0] and not self.parent[1:].any()
 
     def __repr__(self) -> str:
         return f"<Tree: {self.n_variables} manifest, {len(self.latent)} latent, {self.n_parameters} parameters>"
@@ -315,10 +326,6 @@ class Tree:
 
     # ---- regularity (Z 2, E 3.2) ------------------------------------------------------------------------
 
-    def _bound(self, node: int) -> int:
-        near = [int(self.cardinality[u]) for u in self.neighbours(node)]
-        return prod(near) // max(near) if near else 1
-
     @property
     def irregular(self) -> tuple[int, ...]:
         """Latent nodes that break regularity: ends of branches, and those with more states than neighbours tell apart.
@@ -329,13 +336,11 @@ class Tree:
         return tuple(v for v in map(int, self.latent) if self._breaks(v))
 
     def _breaks(self, v: int) -> bool:
-        near = self.neighbours(v)
-        k, bound = int(self.cardinality[v]), self._bound(v)
-        if len(near) <= 1:
+        neighbours, k = self.neighbours(v), int(self.cardinality[v])
+        if len(neighbours) <= 1:
             return self.n_nodes > 1
-        if len(near) == 2:
-            return k >= bound or all(self.variable[u] >= 0 for u in near)
-        return k > bound
+        needed = states_needed(k, [int(self.cardinality[u]) for u in neighbours])
+        return needed < k or (len(neighbours) == 2 and all(self.variable[u] >= 0 for u in neighbours))
 
     @property
     def is_regular(self) -> bool:
@@ -349,35 +354,45 @@ class Tree:
         as many states as one of them goes and its neighbours are joined; any other that exceeds the bound
         prod|x| / max|x| is cut to it. (A narrower latent between two manifest variables stays: it says something.)
         """
-        edges = {(int(self.parent[v]), v) for v in range(1, self.n_nodes)}
-        near: dict[int, set[int]] = {v: set() for v in range(self.n_nodes)}
-        for a, b in edges:
-            near[a].add(b)
-            near[b].add(a)
+        neighbours = {v: set(self.neighbours(v)) for v in range(self.n_nodes)}
         k = {v: int(self.cardinality[v]) for v in range(self.n_nodes)}
         again = True
         while again:
             again = False
             for v in map(int, self.latent):
-                if v not in near or len(near) == 1:
+                if v not in neighbours or len(neighbours) == 1:
                     continue
-                sizes = sorted(k[u] for u in near[v])
-                if len(sizes) <= 1 or (len(sizes) == 2 and k[v] >= sizes[0]):
-                    for u in near[v]:
-                        near[u].remove(v)
-                        near[u] |= near[v] - {u}
-                    del near[v]
-                    again = True
-                elif k[v] > prod(sizes[:-1]):
-                    k[v] = prod(sizes[:-1])
-                    again = True
-        kept = sorted(near)
+                needed = states_needed(k[v], [k[u] for u in neighbours[v]])
+                again |= needed < k[v]
+                k[v] = needed
+                if not needed:
+                    for u in neighbours[v]:
+                        neighbours[u].remove(v)
+                        neighbours[u] |= neighbours[v] - {u}
+                    del neighbours[v]
+        left = sorted(neighbours)
         return Tree.from_edges(
-            [(self.names[a], self.names[b]) for a in kept for b in sorted(near[a]) if a < b],
-            {self.names[v]: k[v] for v in kept},
+            [(self.names[a], self.names[b]) for a in left for b in sorted(neighbours[a]) if a < b],
+            {self.names[v]: k[v] for v in left},
             [self.names[v] for v in self.manifest],
-            root=self.names[kept[0]],
+            root=self.names[left[0]],
         )
+
+
+def states_needed(k: int, sizes: Sequence[int]) -> int:
+    """Of the k states of a latent node, how many it can use between neighbours of these sizes; 0: it can go.
+
+    An end of a branch can go, and so can a node between two neighbours with at least as many states as one of them;
+    any other has at most prod|x| / max|x| (Z 2, E 3.2).
+
+    Examples
+    --------
+    >>> states_needed(5, [2, 2, 2]), states_needed(2, [2, 3]), states_needed(2, [3, 3]), states_needed(2, [4])
+    (4, 0, 2, 0)
+    """
+    if len(sizes) <= 1 or (len(sizes) == 2 and k >= min(sizes)):
+        return 0
+    return min(k, prod(sizes) // max(sizes))
 
 
 def _default_names(variable: IntArray) -> tuple[str, ...]:

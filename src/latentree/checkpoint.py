@@ -102,7 +102,8 @@ class Checkpoint:
         Parameters
         ----------
         payload : mapping
-            Plain values, NumPy arrays of numbers, and lists and mappings of them. Tuples come back as lists.
+            Plain values, NumPy arrays of numbers, and lists and mappings of them. Tuples come back as lists,
+            mappings in their order.
         rng : numpy.random.Generator or its state, optional
             The generator to go on with.
         steps, seconds
@@ -125,7 +126,7 @@ class Checkpoint:
             "generator": encoded(state, "rng"),
             "payload": encoded(payload, "payload"),
         }
-        text = _text({**document, "sha256": _digest(document)}) + "\n"
+        text = _text({**document, "sha256": _digest(document)}, sort_keys=False) + "\n"  # mappings keep their order
         if len(text) > MAX_BYTES:  # better now than when it is needed
             raise ParameterError(f"The state of '{self.kind}' takes {len(text):,} bytes; {MAX_BYTES:,} are possible.")
         write_atomically(self.path, text)
@@ -167,8 +168,8 @@ class Checkpoint:
             )
 
 
-def _text(value: Any) -> str:
-    return json.dumps(value, sort_keys=True, allow_nan=False, separators=(",", ":"))
+def _text(value: Any, *, sort_keys: bool = True) -> str:
+    return json.dumps(value, sort_keys=sort_keys, allow_nan=False, separators=(",", ":"))
 
 
 def _digest(document: Mapping[str, Any]) -> str:

@@ -167,10 +167,10 @@ def predict(
     >>> predict(model, Table.from_codes([[0, 0], [1, 0]], model.variables))["z"].tolist()
     [0, 1]
     """
-    return {name: _hardest(p) for name, p in posterior(model, table, nodes, ignore=ignore).items()}
+    return {name: _most_probable(p) for name, p in posterior(model, table, nodes, ignore=ignore).items()}
 
 
-def _hardest(p: FloatArray) -> NDArray[np.int32]:
+def _most_probable(p: FloatArray) -> NDArray[np.int32]:
     known = ~np.isnan(p).any(axis=1)
     states = np.full(len(p), -1, dtype=np.int32)
     states[known] = p[known].argmax(axis=1)
@@ -247,6 +247,8 @@ def query(model: Model, ask: str | Sequence[str], given: Mapping[str, Any] | Non
     cells = math.prod(int(model.tree.cardinality[v]) for v in asked)
     if cells > MAX_CELLS:
         raise ParameterError(f"The joint table asked for has {cells:,} cells; at most {MAX_CELLS:,} are computed.")
+    if given is not None and not isinstance(given, Mapping):
+        raise bad_parameter("given", "query", "a mapping of variables to states, such as {'cough': 'yes'}", given)
     columns: Columns = {}
     for name, value in (given or {}).items():
         if value is not None:
@@ -280,14 +282,14 @@ def find_node(model: Model, name: str | int) -> int:
     Raises
     ------
     ModelError
-        When there is none; near names are suggested.
+        When there is none; similar names are suggested.
     """
     names = model.tree.names
     if not isinstance(name, str) or name in names:
         return model.tree.node(name)
-    if name == CLASS and _is_star(model):
+    if name == CLASS and model.tree.is_star:
         return 0
-    known = (CLASS, *names[1:]) if _is_star(model) and CLASS not in names else names
+    known = (CLASS, *names[1:]) if model.tree.is_star and CLASS not in names else names
     raise ModelError(f"There is no variable '{name}'. {_meant(name, known) or f'There are {_some(known)}.'}")
 
 
@@ -297,7 +299,7 @@ def find_state(model: Model, node: str | int, value: Any) -> int:
     Raises
     ------
     DataError
-        When it is no state of the variable; near ones are suggested.
+        When it is no state of the variable; similar ones are suggested.
     """
     v = find_node(model, node)
     i = int(model.tree.variable[v])
@@ -325,22 +327,18 @@ def _manifest_code(model: Model, i: int, value: Any) -> int | None:
 def _latent_code(model: Model, v: int, value: Any) -> int | None:
     if isinstance(value, str):
         text = value.strip().lower()
-        text = text.removeprefix(CLASS) if _is_star(model) else text
+        text = text.removeprefix(CLASS) if model.tree.is_star else text
         value = int(text) if text.isascii() and text.isdecimal() else None
     whole = isinstance(value, int | np.integer) and not isinstance(value, bool)
     return int(value) if whole and 0 <= value < model.tree.cardinality[v] else None
 
 
-def _is_star(model: Model) -> bool:
-    return list(model.tree.latent) == [0] and not model.tree.parent[1:].any()
-
-
 def _meant(given: object, known: Sequence[State]) -> str:
-    """Say what may have been meant, nothing if nothing is near."""
+    """Say what may have been meant, nothing if nothing is similar."""
     texts = {str(s): s for s in known}
-    near = [s for t, s in texts.items() if t.lower() == str(given).strip().lower()]
-    near = near or [texts[t] for t in difflib.get_close_matches(str(given), texts, n=2, cutoff=0.7)]
-    return f"Did you mean {' or '.join(map(repr, near))}?" if near else ""
+    close = [s for t, s in texts.items() if t.lower() == str(given).strip().lower()]
+    close = close or [texts[t] for t in difflib.get_close_matches(str(given), texts, n=2, cutoff=0.7)]
+    return f"Did you mean {' or '.join(map(repr, close))}?" if close else ""
 
 
 def _some(known: Sequence[State], most: int = 12) -> str:
@@ -396,11 +394,11 @@ def _joint(model: Model, columns: Columns, n_rows: int, nodes: Sequence[int]) ->
     p = np.ones(n_rows)
     known = dict(columns)
     for v, k in zip(nodes, states, strict=True):
-        (given,) = _posteriors(model, known, len(row), (v,))
-        wide = p[:, None] * given
-        kept = np.flatnonzero(wide.ravel() != 0)  # nan is kept: an impossible row stays impossible
-        from_, code = np.divmod(kept, k)
-        row, p = row[from_], wide.ravel()[kept]
+        (conditional,) = _posteriors(model, known, len(row), (v,))
+        wide = p[:, None] * conditional
+        followed = np.flatnonzero(wide.ravel() != 0)  # nan too: an impossible row stays impossible
+        from_, code = np.divmod(followed, k)
+        row, p = row[from_], wide.ravel()[followed]
         cell = cell[from_] * k + code
         known = {u: Evidence(u, e.ids[from_], e.likelihood, e.log_scale) for u, e in known.items()}
         # Replaces evidence on v itself: of states it rules out none is followed, the rest is fixed now.
@@ -478,10 +476,10 @@ def sample_table(model: Model, n: int, rng: np.random.Generator) -> Table:
 
 def _thresholds(table: FloatArray) -> FloatArray:
     """Cumulative probabilities of each row without the last."""
-    rising = np.cumsum(table, axis=1)
+    cumulative = np.cumsum(table, axis=1)
     # Divided by the sum as it was rounded: the last state that can occur ends at exactly one, which no draw reaches,
     # so that states of probability zero after it are never drawn.
-    return rising[:, :-1] / rising[:, -1:]
+    return cumulative[:, :-1] / cumulative[:, -1:]
 
 
 def _draw(thresholds: FloatArray, parent: NDArray[np.int16] | None, u: FloatArray) -> NDArray[np.int16]:

@@ -15,7 +15,7 @@ left alone. What the steps said, in order, is the *trace*.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Generic, Protocol, TypeVar
 
 import numpy as np
@@ -132,12 +132,27 @@ class Storage(Generic[State, Info]):
 
 @dataclass(frozen=True)
 class _Reached(Generic[State, Info]):
-    """A state and how it came about: what the runner hands from step to step."""
+    """A state and how it came about: what the runner hands from step to step.
+
+    States share one list of lines, of which the first ``n_lines`` are theirs: a long trace is never copied.
+    """
 
     state: State | None = None
-    trace: tuple[Info, ...] = ()
+    lines: list[Info] = field(default_factory=list)
+    n_lines: int = 0
     steps: int = 0
     late: bool = False
+
+    @property
+    def trace(self) -> tuple[Info, ...]:
+        return tuple(self.lines[: self.n_lines])
+
+    def next(self, state: State, info: Info | None) -> _Reached[State, Info]:
+        """One step further."""
+        if info is not None:
+            del self.lines[self.n_lines :]  # of a step that was broken off
+            self.lines.append(info)
+        return _Reached(state, self.lines, self.n_lines + (info is not None), self.steps + 1)
 
 
 def drive(
@@ -210,8 +225,8 @@ def drive(
             rng.bit_generator.state = drawn
             return replace(at, late=True), None
         if info is not None and finish is not None:
-            info = finish(info, len(at.trace), before + clock.elapsed)
-        return _Reached(state, at.trace if info is None else (*at.trace, info), at.steps + 1), info
+            info = finish(info, at.n_lines, before + clock.elapsed)
+        return at.next(state, info), info
 
     def ended(at: _Reached[State, Info], _: Info | None) -> StopReason | None:
         if at.late:
@@ -249,6 +264,7 @@ def _packed(storage: Storage[State, Info], at: _Reached[State, Info]) -> dict[st
 def _unpacked(storage: Storage[State, Info], packed: Mapping[str, Any]) -> _Reached[State, Info]:
     try:
         state = None if packed["state"] is None else storage.unpack(packed["state"])
-        return _Reached(state, tuple(map(storage.unpack_info, packed["trace"])), int(packed["steps"]))
+        lines = [storage.unpack_info(line) for line in packed["trace"]]
+        return _Reached(state, lines, len(lines), int(packed["steps"]))
     except (KeyError, TypeError, ValueError, IndexError) as error:
         raise FileFormatError("The state of a run is damaged: {error!r}.", error=error) from None

@@ -287,9 +287,9 @@ def run(
     'ITERATIONS'
     """
     clock = budget if isinstance(budget, Clock) else (budget or Budget()).start()
-    keeper = None if checkpoint is None else CheckpointWriter(checkpoint, every_seconds)
+    writer = None if checkpoint is None else CheckpointWriter(checkpoint, every_seconds)
     before = resumed.seconds if resumed else 0.0
-    loop = _Loop(step, clock, done, on_step, rng, keeper, pack, time.monotonic() - before)
+    loop = _Loop(step, clock, done, on_step, rng, writer, pack, time.monotonic() - before)
     loop.reached(state, None, resumed.steps if resumed else 0)
     nested = _running.get()
     token = _running.set(True)
@@ -327,21 +327,21 @@ class CheckpointWriter:
 
     checkpoint: Checkpoint
     every_seconds: float | None = None
-    kept_at: float = field(default_factory=time.monotonic)
+    saved_at: float = field(default_factory=time.monotonic)
     cost: float = 0.0
 
     @property
     def due(self) -> bool:
         """Whether it is time to save again."""
         least = EVERY_SECONDS if self.every_seconds is None else self.every_seconds
-        return time.monotonic() - self.kept_at >= (max(least, PAUSE * self.cost) if least else 0.0)
+        return time.monotonic() - self.saved_at >= (max(least, PAUSE * self.cost) if least else 0.0)
 
     def save(self, payload: Mapping[str, Any], **more: Any) -> None:
         """Save now; see :meth:`~latentree.checkpoint.Checkpoint.save`."""
         began = time.monotonic()
         self.checkpoint.save(payload, **more)
-        self.kept_at = time.monotonic()
-        self.cost = self.kept_at - began
+        self.saved_at = time.monotonic()
+        self.cost = self.saved_at - began
 
 
 @dataclass
@@ -351,11 +351,11 @@ class _Loop(Generic[State, Info]):
     done: Callable[[State, Info], StopReason | None] | None
     on_step: Callable[[State, Info], None] | None
     rng: np.random.Generator | None
-    keeper: CheckpointWriter | None
+    writer: CheckpointWriter | None
     pack: Callable[[State], Mapping[str, Any]] | None
     began: float
     last: _Point[State, Info] = field(init=False)
-    kept: object = None
+    saved: object = None
 
     @property
     def seconds(self) -> float:
@@ -375,7 +375,7 @@ class _Loop(Generic[State, Info]):
             reason = None if self.done is None else self.done(state, info)
             if reason is not None:
                 return reason
-            if self.keeper is not None and self.keeper.due:
+            if self.writer is not None and self.writer.due:
                 self.save()
         return limit
 
@@ -388,11 +388,11 @@ class _Loop(Generic[State, Info]):
     def save(self) -> None:
         """Save what was reached, unless it has been saved already."""
         last = self.last
-        if self.keeper is None or self.kept is last:
+        if self.writer is None or self.saved is last:
             return
         payload: Any = last.state if self.pack is None else self.pack(last.state)
-        self.keeper.save(payload, rng=last.generator, steps=last.steps, seconds=last.seconds)
-        self.kept = last
+        self.writer.save(payload, rng=last.generator, steps=last.steps, seconds=last.seconds)
+        self.saved = last
 
     def back_to_last(self) -> None:
         """Undo what a broken step did to the generator, and save what was reached before it."""

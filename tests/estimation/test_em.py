@@ -18,7 +18,7 @@ from latentree._variables import numbered
 from latentree.engine import _reference as reference
 from latentree.engine._plan import Plan
 from latentree.errors import ModelError, ParameterError
-from latentree.estimation import em, estimate, fit_classes, local_em, partial_em, random_starts, restart_em
+from latentree.estimation import em, estimate, evaluate, fit_classes, local_em, partial_em, random_starts, restart_em
 from latentree.estimation._em import EmRuns
 from latentree.estimation._fit import held_mask, pseudo_counts
 from latentree.runner import Budget, StopReason
@@ -350,7 +350,18 @@ def test_partial_em_moves_two_states_only(node):
     ("options", "message"),
     [
         ({"method": "magic"}, "'method' parameter of estimate must be one of 'accelerated', 'em'"),
-        ({"tol": -1}, "'tol' parameter of estimate must be a number of at least 0"),
+        ({"tol": -1}, "'tol' parameter of estimate with method='accelerated' must be a number of at least 0"),
+        ({"method": "local"}, "'nodes' parameter .* must be neighbouring nodes. Got None"),
+        ({"method": "partial", "node": "z"}, "'states' parameter .* must be states of the node. Got None"),
+        ({"method": "partial", "states": [0]}, "'node' parameter .* must be the name or position of a node. Got None"),
+        ({"method": "restarts"}, "'rng' parameter .* must be a numpy.random.Generator. Got None"),
+        ({"method": "em", "accelerate": True}, "'accelerate' parameter of estimate with method='em' must be False"),
+        ({"threads": 2}, "'threads' of estimate with method='accelerated' is called 'n_jobs' now"),
+        ({"method": "cg", "threads": 2}, "'threads' .* is called 'n_jobs' now"),
+        ({"method": "restarts", "rng": np.random.default_rng(0), "n_starts": 2}, "'n_starts' .* 'n_init' now"),
+        ({"held": 3}, "'held' parameter"),
+        ({"prior": "flat"}, "'prior' parameter"),
+        ({"budget": 3.0}, "'budget' parameter .* must be a Budget"),
         ({"max_iterations": 0}, "'max_iterations' parameter"),
         ({"n_jobs": 0}, "'n_jobs' parameter"),
         ({"prior": 0.5}, "at least 1 in the probability basis"),
@@ -364,6 +375,32 @@ def test_bad_arguments(options, message):
     table = Table.from_codes([[0, 1], [1, 0]])
     with pytest.raises(ParameterError, match=message):
         estimate(started(Tree.star(2, [2, 2]), table), table, **options)
+
+
+@pytest.mark.parametrize("call", [em, lambda m, t, **o: fit_classes(t, 2, rng=np.random.default_rng(0), **o)])
+def test_old_names_of_options_are_answered_with_the_new_ones(call):
+    table = Table.from_codes([[0, 1], [1, 0]])
+    with pytest.raises(ParameterError, match="is called 'n_jobs' now"):
+        call(started(Tree.star(2, [2, 2]), table), table, threads=2)
+
+
+def test_partial_em_holds_what_is_held_besides():
+    _, table = sampled(Tree.star(3, [2, 3, 2, 3]), 300)
+    start = started(Tree.star(3, [2, 3, 2, 3]), table)
+    fit = estimate(start, table, method="partial", node="z", states=[0, 1], held=("x2",))
+    assert np.array_equal(fit.model.table("x2"), start.table("x2"))
+    assert np.array_equal(fit.model.table("x1")[2], start.table("x1")[2])
+    assert not np.array_equal(fit.model.table("x1")[:2], start.table("x1")[:2])
+
+
+def test_a_model_is_evaluated_as_it_is():
+    truth, table = sampled(nested(), 50)
+    fit = evaluate(truth, table)
+    expected = reference.evaluate(truth.tree, truth.parameters, Plan.of(truth, table).evidence, table.weights)
+    assert fit.model is truth and fit.evaluations == 1 and fit.reason is StopReason.FINISHED
+    assert fit.log_likelihood == fit.objective == pytest.approx(expected.log_likelihood)
+    np.testing.assert_allclose(fit.counts.vector, expected.vector, atol=1e-9)
+    assert evaluate(truth, table, counts=fit.counts).counts is fit.counts
 
 
 def test_bad_masks_and_priors():

@@ -77,6 +77,20 @@ def test_one_start_in_pieces(credit, tmp_path, accelerate):
     assert np.array_equal(held.model.table("z"), start.table("z"))
 
 
+@pytest.mark.parametrize(
+    ("method", "own"), [("em", {}), ("accelerated", {}), ("partial", {"node": "z", "states": [0, 1]})]
+)
+def test_methods_by_name_are_kept_in_a_file(credit, tmp_path, method, own):
+    start = Model.random(Tree.star(3, credit.cardinalities), credit.variables, np.random.default_rng(0))
+
+    def fit(**more):
+        return estimate(start, credit, method=method, max_iterations=30, **own, **more)
+
+    found, pieces = in_pieces(fit, tmp_path / "fit")
+    same(found, fit())
+    assert pieces > 10
+
+
 def test_a_comparison_in_pieces_may_ask_for_more(tmp_path):
     table, file = datasets.load("carcinoma"), tmp_path / "fits"
     alone = compare_classes(table, range(1, 5), rng=3, n_init=8)

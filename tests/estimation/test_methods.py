@@ -514,8 +514,12 @@ def test_bad_input_says_what_exists():
     ):
         with pytest.raises(ParameterError, match=next(iter(options))):
             estimate(model, table, method=method, **options)
-    with pytest.raises(ParameterError, match=r"'cg' has no option 'rate'. It has .*line_search"):
+    with pytest.raises(ParameterError, match=r"no option 'rate' of estimate with method='cg'. It has .*line_search"):
         estimate(model, table, method="cg", rate=1.0)
+    with pytest.raises(ParameterError, match=r"'method'.*Did you mean 'annealing'"):
+        estimate(model, table, method="anealing")
+    with pytest.raises(ParameterError, match=r"no option 'line_serach'.*Did you mean 'line_search'"):
+        estimate(model, table, method="gcg", line_serach="wolfe")
     assert set(ALL) < set(METHODS)
 
 

@@ -11,26 +11,26 @@ ends there. Ueda & Nakano's remedy is to leave along a direction in which the su
 
 from __future__ import annotations
 
-import time
 from collections.abc import Sequence
+from dataclasses import dataclass
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from .._model import Model
+from .._options import Flag, option
 from .._table import Table
 from .._types import FloatArray
 from ..engine._plan import Passes
-from ..errors import bad_parameter
-from ..runner import Budget, Clock, OnProgress, StopReason, run
-from ._ascent import ProgressReporter, clock_of, fitted, started
-from ._em import ITERATIONS, TOLERANCE, check_limits
-from ._fit import Basis, Fit, Held, Prior
+from ..runner import StopReason
+from ._ascent import ClimbingMethod, Reached, Task, started
+from ._em_options import AscentOptions, Value
 from ._simplex import reweighted
 from ._surface import FLOOR, Point, Surface
 
-__all__ = ["SCHEDULE", "AnnealedSurface", "annealing", "curvature"]
+__all__ = ["SCHEDULE", "AnnealedSurface", "Annealing", "AnnealingOptions", "curvature"]
 
 SCHEDULE = (0.1, 0.15, 0.22, 0.33, 0.5, 0.7, 0.85, 1.0)
 """Values of beta, each about one and a half times the last."""
@@ -38,106 +38,93 @@ DIFFERENCE = 1e-4
 """Step of the differences of gradients, in the logarithms of the parameters."""
 
 
-def annealing(
-    model: Model,
-    table: Table,
-    *,
-    schedule: Sequence[float] = SCHEDULE,
-    escape: bool = False,
-    prior: Prior = None,
-    basis: Basis = "probability",
-    held: Held = (),
-    tol: float = TOLERANCE,
-    max_iterations: int = ITERATIONS,
-    budget: Budget | Clock | None = None,
-    n_jobs: int = 1,
-    on_progress: OnProgress | None = None,
-    plan: Passes | None = None,
-) -> Fit:
-    """Deterministic annealing EM; see :func:`latentree.estimation.estimate`.
-
-    Parameters
-    ----------
-    model, table
-        Start and data.
-    schedule : sequence of float
-        Values of beta, the inverse temperature: rising, above 0, the last 1.
-    escape : bool
-        Where a run settles, follow the direction in which the surface curves upwards most, if there is one. It takes
-        about two passes for each parameter.
-    prior, basis, held, tol, max_iterations, budget, n_jobs, on_progress, plan
-        As in :func:`latentree.estimation.estimate`. The trace is A_beta after every step: it rises at each
-        temperature, and jumps between them.
-    """
-    began = time.perf_counter()
-    check_limits(tol, max_iterations, n_jobs)
-    betas = _checked(schedule)
-    clock = clock_of(budget)
-    plan = plan or table.compiled(model)
-    surfaces = [
-        AnnealedSurface(plan, model.parameters, b, prior=prior, basis=basis, held=held, n_jobs=n_jobs) for b in betas
-    ]
-    point = started(surfaces[0], model.parameters)
-    trace = [point.objective]
-    if not np.isfinite(point.objective):
-        return fitted(surfaces[-1].at(point.parameters), model, table, StopReason.IMPOSSIBLE, trace, began)
-    told = ProgressReporter("annealing", max_iterations, clock, on_progress)
-
-    def step(state: tuple[int, Point]) -> tuple[tuple[int, Point], bool]:
-        stage, at = state
-        after = at.surface.at(at.em_step)
-        over = not after.objective > at.objective or after.promise < tol
-        after = after if after.objective >= at.objective else at
-        if over and escape and (found := escaped(after, tol)) is not None:
-            after, over = found, False
-        if over and stage + 1 < len(betas):
-            stage, over = stage + 1, False
-            after = surfaces[stage].at(after.parameters)
-        trace.append(after.objective)
-        return (stage, after), over
-
-    def done(state: tuple[int, Point], over: bool) -> StopReason | None:
-        told(len(trace) - 1, state[1].objective)
-        if over:
-            return StopReason.CONVERGED
-        return StopReason.ITERATIONS if len(trace) > max_iterations else None
-
-    end = run((0, point), step, budget=clock, done=done)
-    stage, last = end.state
-    if stage + 1 < len(betas):  # stopped while hot: say what it is worth as it stands
-        last = surfaces[-1].at(last.parameters)
-    spent = sum(s.evaluations for s in surfaces) - last.surface.evaluations
-    return fitted(last, model, table, end.reason, trace[: end.steps + 1], began, spent)
-
-
-def _checked(schedule: Sequence[float]) -> list[float]:
+def _is_schedule(value: Any) -> bool:
     try:
-        betas = [float(b) for b in schedule]
+        betas = [float(beta) for beta in value]
     except (TypeError, ValueError):
-        betas = []
-    rising = all(a < b for a, b in pairwise(betas))
-    if not betas or not betas[0] > 0 or not rising or betas[-1] != 1.0:
-        raise bad_parameter(
-            "schedule", "estimate", "rising values of beta above 0 that end at 1, such as (0.2, 0.5, 1)", schedule
-        )
-    return betas
+        return False
+    return bool(betas) and betas[0] > 0 and betas[-1] == 1.0 and all(a < b for a, b in pairwise(betas))
+
+
+@dataclass(frozen=True, eq=False)
+class AnnealingOptions(AscentOptions):
+    """Options of deterministic annealing."""
+
+    schedule: Sequence[float] = option(
+        SCHEDULE,
+        Value("rising values of beta above 0 that end at 1, such as (0.2, 0.5, 1)", _is_schedule),
+        "values of beta, the inverse temperature",
+    )
+    escape: bool = option(
+        False,
+        Flag(),
+        "where a run settles, follow the direction in which the surface curves upwards most, if there is one; it takes "
+        "about two passes for each parameter",
+    )
+
+
+@dataclass(frozen=True)
+class _Surfaces(Task):
+    """One surface for each temperature; ``surface`` is that of temperature 1."""
+
+    hot: tuple[AnnealedSurface, ...]
+
+    @property
+    def evaluations(self) -> int:
+        return sum(s.evaluations for s in self.hot)
+
+
+@dataclass(frozen=True)
+class _Stage(Reached):
+    """A point at the temperature of a number in the schedule."""
+
+    number: int = 0
+
+
+class Annealing(ClimbingMethod[_Surfaces, _Stage]):
+    """EM at one temperature after the other.
+
+    The trace is A_beta after every step: it rises at each temperature, and jumps between them.
+    """
+
+    def task(self, model: Model, table: Table) -> _Surfaces:
+        """One surface for each temperature."""
+        own = self.options
+        plan, start = own.passes(model, table), model.parameters
+        hot = tuple(AnnealedSurface(plan, start, float(beta), own) for beta in own.schedule)
+        return _Surfaces(hot[-1], start, own.tol, hot)
+
+    def init(self, task: _Surfaces, rng: np.random.Generator) -> _Stage:
+        """The first point, at the first temperature."""
+        point = started(task.hot[0], task.start)
+        return _Stage(point, reason=None if np.isfinite(point.objective) else StopReason.IMPOSSIBLE)
+
+    def step(self, task: _Surfaces, state: _Stage, rng: np.random.Generator) -> tuple[_Stage, float]:
+        """An EM step; when it gains too little, the way out or the next temperature."""
+        at, number = state.point, state.number
+        after = at.surface.at(at.em_step)
+        over = not after.objective > at.objective or after.promise < task.tol
+        after = after if after.objective >= at.objective else at
+        if over and self.options.escape and (found := escaped(after, task.tol)) is not None:
+            after, over = found, False
+        if over and number + 1 < len(task.hot):
+            number, over = number + 1, False
+            after = task.hot[number].at(after.parameters)
+        return _Stage(after, None, StopReason.CONVERGED if over else None, number), after.objective
+
+    def end(self, task: _Surfaces, state: _Stage) -> Point:
+        """The last point; one that is still hot, or impossible, is looked at as it is at temperature 1."""
+        hot = state.number + 1 < len(task.hot) or state.reason is StopReason.IMPOSSIBLE
+        return task.surface.at(state.point.parameters) if hot else state.point
 
 
 class AnnealedSurface(Surface):
     """A_beta plus the logarithm of the prior. Its gradient and EM step follow from the counts as ever."""
 
     def __init__(
-        self,
-        plan: Passes,
-        start: FloatArray,
-        beta: float,
-        *,
-        prior: Prior = None,
-        basis: Basis = "probability",
-        held: Held = (),
-        n_jobs: int = 1,
+        self, plan: Passes, start: FloatArray, beta: float, options: AscentOptions | None = None, **keywords: Any
     ) -> None:
-        super().__init__(plan, start, prior=prior, basis=basis, held=held, n_jobs=n_jobs)
+        super().__init__(plan, start, options, **keywords)
         self.beta = beta
         tree = plan.tree
         self._nodes = np.repeat(np.arange(tree.n_nodes), tree.rows * tree.cardinality)

@@ -13,42 +13,20 @@ On a quadratic surface with Hessian -Q a step rises for eta <= 2 d'd / d'Qd, so 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Literal
 
 import numpy as np
 
-from .._model import Model
-from .._table import Table
 from .._types import FloatArray
-from ._ascent import Method, ascend, check_rate
-from ._fit import Fit
+from ._ascent import Ascent
 from ._line_search import Line, Path, paced
 from ._simplex import emptied, furthest, released, reweighted, tangent
 from ._surface import Mask, Point
 
-__all__ = ["acg_phi", "acg_theta", "acg_theta_chi2"]
+__all__ = ["METRICS", "ApproximateConjugate"]
 
-Metric = Literal["euclidean", "chi2", "softmax"]
+METRICS = {"acg-theta": "euclidean", "acg-theta-chi2": "chi2", "acg-phi": "softmax"}
 NEAR_ZERO = 1e-8
 """The chi-squared metric takes entries for at least this large: at zero it would forbid every step."""
-
-
-def acg_theta(model: Model, table: Table, *, rate: float | None = None, **options: Any) -> Fit:
-    """ACG-theta; ``rate`` is eta, on the scale of the mean log-likelihood."""
-    check_rate(rate)
-    return ascend(model, table, _Approximate("acg-theta", "euclidean", rate), **options)
-
-
-def acg_theta_chi2(model: Model, table: Table, *, rate: float | None = None, **options: Any) -> Fit:
-    """ACG-theta-chi2; ``rate`` is eta, on the scale of the mean log-likelihood."""
-    check_rate(rate)
-    return ascend(model, table, _Approximate("acg-theta-chi2", "chi2", rate), **options)
-
-
-def acg_phi(model: Model, table: Table, *, rate: float | None = None, **options: Any) -> Fit:
-    """ACG-phi; ``rate`` is eta, on the scale of the mean log-likelihood."""
-    check_rate(rate)
-    return ascend(model, table, _Approximate("acg-phi", "softmax", rate), **options)
 
 
 @dataclass(frozen=True)
@@ -60,16 +38,20 @@ class _Memory:
     steps: int = 0
 
 
-@dataclass(frozen=True)
-class _Approximate(Method):
-    name: str
-    metric: Metric
-    rate: float | None
+class ApproximateConjugate(Ascent):
+    """Directions of conjugate gradients, steps of a learning rate, by the metric of the method's name."""
+
+    @property
+    def metric(self) -> str:
+        """In what distances are measured."""
+        return METRICS[self.name]
 
     def begin(self, point: Point) -> _Memory:
-        return _Memory(self.rate)
+        """The rate to begin with."""
+        return _Memory(self.options.rate)
 
-    def step(self, point: Point, memory: _Memory) -> tuple[Point | None, _Memory]:
+    def move(self, point: Point, memory: _Memory) -> tuple[Point | None, _Memory]:
+        """A step of the learning rate along a conjugate direction."""
         if self.metric == "softmax" and memory.steps == 0 and (found := released(point) or emptied(point)) is not None:
             return found, _Memory(memory.rate, steps=1)
         g, loose = self._gradient(point)
@@ -77,7 +59,7 @@ class _Approximate(Method):
         while True:
             length = self._length(point, g, d)
             rate = self._safe(point, d, length) if memory.rate is None else memory.rate
-            higher, rate = paced(point, self._path(point, d, length, loose), rate, automatic=self.rate is None)
+            higher, rate = paced(point, self._path(point, d, length, loose), rate, automatic=self.options.rate is None)
             if higher is not None or d is g:
                 break
             d = g  # the direction was no good

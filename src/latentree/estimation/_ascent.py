@@ -1,95 +1,188 @@
-"""What the methods that climb step by step share: limits, progress, Ctrl-C, and the Fit in the end."""
+"""What the methods share that climb a surface step by step: the contract, limits, progress, and the Fit in the end."""
 
 from __future__ import annotations
 
 import time
-from typing import Any
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import Any, ClassVar, Generic, Protocol, TypeVar
 
 import numpy as np
 
 from .._model import Counts, Model
 from .._table import Table
 from .._types import FloatArray
-from ..engine._plan import Passes
-from ..errors import bad_parameter
-from ..runner import Budget, Clock, OnProgress, Progress, StopReason, run
-from ._em import ITERATIONS, TOLERANCE, check_limits
-from ._fit import Basis, Fit, Held, Prior
-from ._surface import FLOOR, Penalty, Point, Surface
+from ..method import drive
+from ..runner import Budget, Clock, OnProgress, Progress, StopReason
+from ._em_options import AscentOptions
+from ._fit import Fit
+from ._surface import FLOOR, Point, Surface
 
-__all__ = ["Method", "ascend", "check_rate", "clock_of", "fitted"]
+__all__ = [
+    "Ascent",
+    "ClimbingMethod",
+    "ProgressReporter",
+    "Reached",
+    "Task",
+    "climb",
+    "clock_of",
+    "fitted",
+    "started",
+]
 
 _PAUSE = 0.05  # least seconds between two reports of progress
 
 
-class Method:
-    """A way to climb: what it remembers from step to step, and a step."""
+@dataclass(frozen=True)
+class Task:
+    """What a method is given: a surface, where to start on it, and the gain below which it has converged."""
+
+    surface: Surface
+    start: FloatArray
+    tol: float
+
+    @property
+    def evaluations(self) -> int:
+        """Passes over the data so far."""
+        return self.surface.evaluations
+
+
+class Climb(Protocol):
+    """What there is to know of the state of any climb."""
+
+    @property
+    def objective(self) -> float:
+        """What the method maximises, where it is."""
+
+    @property
+    def reason(self) -> StopReason | None:
+        """Why it has come to its end, if it has."""
+
+
+OwnTask = TypeVar("OwnTask", bound=Task)
+State = TypeVar("State", bound=Climb)
+
+
+@dataclass(frozen=True)
+class ClimbingMethod(ABC, Generic[OwnTask, State]):
+    """A method of estimation: :class:`latentree.method.Method` between a model and a fit."""
 
     name: str
+    options: Any
+    traces_free_energy: ClassVar[bool] = False
+    """Whether it traces the free energy, which a last whole E-step lifts to the objective itself."""
+
+    @abstractmethod
+    def task(self, model: Model, table: Table) -> OwnTask:
+        """What the method is given."""
+
+    @abstractmethod
+    def init(self, task: OwnTask, rng: np.random.Generator) -> State:
+        """The state to start from."""
+
+    @abstractmethod
+    def step(self, task: OwnTask, state: State, rng: np.random.Generator) -> tuple[State, float | None]:
+        """The next state, and its objective; None if it is where it was."""
+
+    def done(self, task: OwnTask, state: State) -> StopReason | None:
+        """Why it has come to its end, if it has."""
+        return state.reason
+
+    @abstractmethod
+    def end(self, task: OwnTask, state: State) -> Point:
+        """The point to make a fit of."""
+
+
+def climb(method: ClimbingMethod[OwnTask, State], model: Model, table: Table) -> Fit:
+    """Run a method to its end or to the limits that its options set, and make a Fit of what it reached."""
+    began = time.perf_counter()
+    options: AscentOptions = method.options
+    clock = options.clock()
+    task = method.task(model, table)
+    report = ProgressReporter(method.name, options.max_iterations, clock, options.on_progress)
+    most = options.max_iterations if clock.budget.iterations is None else clock.budget.iterations
+    rng = np.random.default_rng(0)  # these methods draw nothing
+    run = drive(
+        method,
+        task,
+        rng=rng,
+        budget=Clock(Budget(clock.budget.seconds, min(most, options.max_iterations) + 1), clock.started),
+        first=lambda state: state.objective,
+        on_step=lambda state, objective: report.next(objective),
+    )
+    state, trace = run.state, list(run.trace)
+    if state is None:  # not even the first point was looked at
+        if run.reason is StopReason.INTERRUPTED:
+            raise KeyboardInterrupt
+        state = method.init(task, rng)
+        trace = [state.objective]
+    point = method.end(task, state)
+    if method.traces_free_energy:
+        trace[-1] = max(point.objective, trace[-1])
+    return fitted(point, model, table, state.reason or run.reason, trace, began, task.evaluations)
+
+
+# ---- from point to higher point -----------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Reached:
+    """A point, what the method remembers there, and why it is the last if it is."""
+
+    point: Point
+    memory: Any = None
+    reason: StopReason | None = None
+
+    @property
+    def objective(self) -> float:
+        """The point's objective."""
+        return self.point.objective
+
+
+class Ascent(ClimbingMethod[Task, Reached]):
+    """A method that goes from point to higher point until an EM step promises less than the tolerance.
+
+    It is a :meth:`move`; most remember something from one to the next.
+    """
 
     def begin(self, point: Point) -> Any:
         """What it remembers at the start."""
         return None
 
-    def step(self, point: Point, memory: Any) -> tuple[Point | None, Any]:
-        """Go one step higher; None if there is no such step."""
+    def move(self, point: Point, memory: Any) -> tuple[Point | None, Any]:
+        """Go to a higher point; None if there is none."""
         raise NotImplementedError
 
     def promise(self, point: Point) -> float:
         """About the most that the next EM step can gain."""
         return point.promise
 
+    def task(self, model: Model, table: Table) -> Task:
+        """The surface of the model on the table."""
+        own = self.options
+        return Task(Surface(own.passes(model, table), model.parameters, own), model.parameters, own.tol)
 
-def ascend(
-    model: Model,
-    table: Table,
-    method: Method,
-    *,
-    prior: Prior = None,
-    basis: Basis = "probability",
-    held: Held = (),
-    tol: float = TOLERANCE,
-    max_iterations: int = ITERATIONS,
-    budget: Budget | Clock | None = None,
-    n_jobs: int = 1,
-    on_progress: OnProgress | None = None,
-    plan: Passes | None = None,
-    penalty: Penalty | None = None,
-) -> Fit:
-    """EmRuns by a method until an EM step promises less than ``tol``; see :func:`latentree.estimation.estimate`."""
-    began = time.perf_counter()
-    check_limits(tol, max_iterations, n_jobs)
-    clock = clock_of(budget)
-    plan = plan or table.compiled(model)
-    surface = Surface(plan, model.parameters, prior=prior, basis=basis, held=held, n_jobs=n_jobs, penalty=penalty)
-    point = started(surface, model.parameters)
-    trace = [point.objective]
-    if not np.isfinite(point.objective):
-        return fitted(point, model, table, StopReason.IMPOSSIBLE, trace, began)
-    if method.promise(point) < tol:
-        return fitted(point, model, table, StopReason.CONVERGED, trace, began)
-    told = ProgressReporter(method.name, max_iterations, clock, on_progress)
+    def init(self, task: Task, rng: np.random.Generator) -> Reached:
+        """The first point."""
+        point = started(task.surface, task.start)
+        if not np.isfinite(point.objective):
+            return Reached(point, reason=StopReason.IMPOSSIBLE)
+        if self.promise(point) < task.tol:
+            return Reached(point, reason=StopReason.CONVERGED)
+        return Reached(point, self.begin(point))
 
-    def step(state: tuple[Point, Any]) -> tuple[tuple[Point, Any], bool]:
-        at, memory = state
-        higher, memory = method.step(at, memory)
+    def step(self, task: Task, state: Reached, rng: np.random.Generator) -> tuple[Reached, float | None]:
+        """The next point, and its objective."""
+        higher, memory = self.move(state.point, state.memory)
         if higher is None:
-            return (at, memory), False
-        trace.append(higher.objective)
-        return (higher, memory), True
+            settled = self.promise(state.point) <= max(task.tol, rounding(state.point))
+            return Reached(state.point, memory, StopReason.CONVERGED if settled else StopReason.STALLED), None
+        over = self.promise(higher) < task.tol
+        return Reached(higher, memory, StopReason.CONVERGED if over else None), higher.objective
 
-    def done(state: tuple[Point, Any], moved: bool) -> StopReason | None:
-        at = state[0]
-        told(len(trace) - 1, at.objective)
-        promise = method.promise(at)
-        if not moved:
-            return StopReason.CONVERGED if promise <= max(tol, rounding(at)) else StopReason.STALLED
-        if promise < tol:
-            return StopReason.CONVERGED
-        return StopReason.ITERATIONS if len(trace) > max_iterations else None
-
-    end = run((point, method.begin(point)), step, budget=clock, done=done)
-    return fitted(end.state[0], model, table, end.reason, trace[: end.steps + 1], began)
+    def end(self, task: Task, state: Reached) -> Point:
+        """The last point."""
+        return state.point
 
 
 def started(surface: Surface, start: FloatArray) -> Point:
@@ -106,7 +199,13 @@ def rounding(point: Point) -> float:
 
 
 def fitted(
-    point: Point, model: Model, table: Table, reason: StopReason, trace: list[float], began: float, spent: int = 0
+    point: Point,
+    model: Model,
+    table: Table,
+    reason: StopReason,
+    trace: list[float],
+    began: float,
+    evaluations: int | None = None,
 ) -> Fit:
     """Make a Fit of where a climb ended. What stood for zero becomes zero, unless some row lives on it."""
     p, n = point.parameters, point.counts
@@ -120,7 +219,7 @@ def fitted(
         reason=reason,
         seed=None,
         seconds=time.perf_counter() - began,
-        evaluations=point.surface.evaluations + spent,
+        evaluations=point.surface.evaluations if evaluations is None else evaluations,
         starts=own[-1:],
     )
 
@@ -131,22 +230,21 @@ class ProgressReporter:
     def __init__(self, stage: str, total: int, clock: Clock, on_progress: OnProgress | None) -> None:
         self.stage, self.total, self.clock, self.on_progress = stage, total, clock, on_progress
         self.last = clock.elapsed
+        self.done = -1  # the first point is no step
 
     def __call__(self, done: int, objective: float) -> None:
-        """Tell where it is."""
+        """Report how far it is."""
         now = self.clock.elapsed
         if self.on_progress is not None and now - self.last >= _PAUSE:
             self.last = now
             self.on_progress(Progress(self.stage, done, self.total, objective, now))
 
+    def next(self, objective: float) -> None:
+        """Report one step more."""
+        self.done += 1
+        self(self.done, objective)
+
 
 def clock_of(budget: Budget | Clock | None) -> Clock:
     """The clock that runs, or a new one."""
     return budget if isinstance(budget, Clock) else (budget or Budget()).start()
-
-
-def check_rate(rate: float | None) -> None:
-    """Say what is wrong with a learning rate."""
-    number = isinstance(rate, int | float | np.number) and not isinstance(rate, bool)
-    if rate is not None and not (number and np.isfinite(rate) and rate > 0):
-        raise bad_parameter("rate", "estimate", "a number above 0, or None for an automatic one", rate)

@@ -14,7 +14,7 @@ from .._tree import Tree
 from .._types import FloatArray
 from ..errors import bad_parameter
 from ._fit import Fit
-from ._restarts import restart_em
+from ._restarts import RestartOptions, fit_restarts
 
 __all__ = ["fit_classes", "order_of_rows", "reordered_states", "row_starts"]
 
@@ -58,17 +58,15 @@ def fit_classes(
     """
     if isinstance(n_classes, bool) or int(n_classes) != n_classes or n_classes < 1:
         raise bad_parameter("n_classes", "fit_classes", "a whole number of at least 1", n_classes)
-    if int(n_init) != n_init or n_init < 1:
-        raise bad_parameter("n_init", "fit_classes", "a whole number of at least 1", n_init)
+    given = {"rng": rng, "n_init": n_init, "finalists": finalists, **options}
+    own: RestartOptions = RestartOptions.of(given, owner="fit_classes")
     tree = Tree.star(int(n_classes), table.cardinalities)
     uniform = np.concatenate([np.full(r * k, 1.0 / k) for r, k in zip(tree.rows, tree.cardinality, strict=True)])
     model = Model(tree, table.variables, uniform)
-    if n_classes == 1:  # one start is all there is
-        n_init = 1
+    n_init = 1 if n_classes == 1 else own.n_init  # of one class there is but one fit
     near_rows = row_starts(tree, table, (n_init + 1) // 2, rng)
-    fit = restart_em(
-        model, table, rng=rng, n_init=n_init, finalists=min(finalists, n_init), starts=near_rows, **options
-    )
+    own = replace(own, n_init=n_init, finalists=min(own.finalists, n_init), starts=near_rows)
+    fit = fit_restarts(model, table, own)
     order = np.argsort(-fit.model.table(0)[0], kind="stable")
     return reordered_states(fit, 0, order)
 
@@ -126,8 +124,8 @@ def column_counts(table: Table) -> list[FloatArray]:
 def _counted(table: Table) -> list[FloatArray]:
     out = []
     for column, variable in zip(table.codes.T, table.variables, strict=True):
-        shown = column >= 0
-        found = np.bincount(column[shown], weights=table.weights[shown], minlength=variable.cardinality)
+        observed = column >= 0
+        found = np.bincount(column[observed], weights=table.weights[observed], minlength=variable.cardinality)
         out.append(found.astype(np.float64))
     return out
 

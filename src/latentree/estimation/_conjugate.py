@@ -9,24 +9,19 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
-from .._model import Model
-from .._table import Table
+from .._options import Flag, OneOf, option
 from .._types import FloatArray
-from ..errors import bad_parameter
-from ._ascent import Method, ascend
-from ._fit import Fit
+from ._ascent import Ascent
+from ._em_options import AscentOptions
 from ._line_search import Line, golden_section, wolfe
 from ._simplex import furthest, released, tangent
 from ._surface import FLOOR, Mask, Point
 
-__all__ = ["BETAS", "LINE_SEARCHES", "cg", "gcg"]
-
-Search = Literal["wolfe", "golden"]
-LINE_SEARCHES = ("wolfe", "golden")
+__all__ = ["BETAS", "CgOptions", "Conjugate", "GcgOptions"]
 
 BETAS: dict[str, Callable[[FloatArray, FloatArray, FloatArray], float]] = {
     # W (2.8), signs as in the errata; g is the gradient before, n the one now, d the direction before
@@ -37,45 +32,23 @@ BETAS: dict[str, Callable[[FloatArray, FloatArray, FloatArray], float]] = {
 """How much of the last direction to keep: W (2.8 i), (ii), which W uses, and (iii)."""
 
 
-def cg(
-    model: Model,
-    table: Table,
-    *,
-    beta: str = "conjugate-ascent",
-    line_search: Search = "wolfe",
-    warm_up: bool = True,
-    **options: Any,
-) -> Fit:
-    """Conjugate gradients; see :func:`latentree.estimation.estimate`.
+@dataclass(frozen=True, eq=False)
+class GcgOptions(AscentOptions):
+    """Options of generalised conjugate gradients."""
 
-    Parameters
-    ----------
-    model, table
-        Start and data.
-    beta : {"fletcher-reeves", "conjugate-ascent", "polak-ribiere"}
-        W (2.8) i, ii or iii.
-    line_search : {"wolfe", "golden"}
-        With slopes until Wolfe's conditions hold, or W's golden section (A.5.2).
-    warm_up : bool
-        Begin with EM until twice the gain is below 1.
-    **options
-        Those of :func:`latentree.estimation.estimate`.
-    """
-    if beta not in BETAS:
-        raise bad_parameter("beta", "estimate", f"one of {', '.join(map(repr, BETAS))}", beta)
-    _check(line_search)
-    return ascend(model, table, _Conjugate("cg", beta, line_search, warm_up), **options)
+    line_search: str = option(
+        "wolfe",
+        OneOf("wolfe", "golden"),
+        "with slopes until Wolfe's conditions hold, or W's golden section (A.5.2)",
+    )
+    warm_up: bool = option(True, Flag(), "begin with EM until twice the gain is below 1")
 
 
-def gcg(model: Model, table: Table, *, line_search: Search = "wolfe", warm_up: bool = True, **options: Any) -> Fit:
-    """Generalised conjugate gradients; parameters as in :func:`cg`."""
-    _check(line_search)
-    return ascend(model, table, _Conjugate("gcg", None, line_search, warm_up), **options)
+@dataclass(frozen=True, eq=False)
+class CgOptions(GcgOptions):
+    """Options of conjugate gradients."""
 
-
-def _check(line_search: str) -> None:
-    if line_search not in LINE_SEARCHES:
-        raise bad_parameter("line_search", "estimate", f"one of {', '.join(map(repr, LINE_SEARCHES))}", line_search)
+    beta: str = option("conjugate-ascent", OneOf(*BETAS), "W (2.8) i, ii or iii")
 
 
 @dataclass(frozen=True)
@@ -90,17 +63,20 @@ class _Memory:
     stretch: float = 1.0  # how many times the likely step the last search went
 
 
-@dataclass(frozen=True)
-class _Conjugate(Method):
-    name: str
-    beta: str | None  # None: generalised
-    line_search: str
-    warm_up: bool
+class Conjugate(Ascent):
+    """Conjugate gradients, generalised ones if the options have no beta."""
+
+    @property
+    def beta(self) -> str | None:
+        """How much of the last direction to keep; None: generalised."""
+        return getattr(self.options, "beta", None)
 
     def begin(self, point: Point) -> _Memory:
-        return _Memory(self.warm_up)
+        """Begin with EM, if asked to."""
+        return _Memory(self.options.warm_up)
 
-    def step(self, point: Point, memory: _Memory) -> tuple[Point | None, _Memory]:
+    def move(self, point: Point, memory: _Memory) -> tuple[Point | None, _Memory]:
+        """Search a line for a higher point."""
         if memory.warming:
             higher = point.surface.at(point.em_step)
             if not higher.objective > point.objective:
@@ -122,7 +98,7 @@ class _Conjugate(Method):
             return None, memory
         likely = line.likely()
         first = likely * (1.0 if fresh else memory.stretch)
-        found = golden_section(line) if self.line_search == "golden" else wolfe(line, first)
+        found = golden_section(line) if self.options.line_search == "golden" else wolfe(line, first)
         if found is None:
             return None, memory
         higher, step = found

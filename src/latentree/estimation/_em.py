@@ -18,54 +18,58 @@ from .._types import FloatArray
 from ..engine import _core
 from ..engine._plan import Passes, Plan
 from ..errors import FileFormatError, ModelError, bad_parameter
-from ..runner import Budget, Clock, OnProgress, Progress, StopReason
-from ._fit import Basis, Fit, Held, Prior, held_mask, pseudo_counts
-from ._fit_checkpoint import FitLocation, FitSlot, fit_slot
+from ..runner import Clock, OnProgress, Progress, StopReason
+from ._em_options import ITERATIONS, TOLERANCE, EmOptions
+from ._fit import Fit, held_mask, pseudo_counts
+from ._fit_checkpoint import FitSlot, fit_slot
 
-__all__ = ["ITERATIONS", "TOLERANCE", "EmRuns", "em"]
+__all__ = ["ITERATIONS", "TOLERANCE", "EmRuns", "em", "fit_em"]
 
-
-TOLERANCE = 1e-6
-"""Least gain of the objective in one step for which EM goes on."""
-ITERATIONS = 10_000
-"""Most steps of one run."""
 _SLICE = 0.05  # seconds between looks at signals and clocks
 _RUNNING, _CONVERGED, _ITERATIONS, _IMPOSSIBLE, _FELL = range(5)
 
 
 class EmRuns:
-    """Several EM runs side by side on one plan."""
+    """Several EM runs side by side on one plan.
+
+    Parameters
+    ----------
+    plan : Passes
+        Structure and data.
+    starts : float array [runs, size]
+        Where each run starts.
+    options : EmOptions, optional
+        How to run; or single options by keyword.
+    slot : FitSlot, optional
+        Where the runs are kept in a file, and taken up from.
+    """
 
     def __init__(
         self,
         plan: Passes,
         starts: FloatArray,
+        options: EmOptions | None = None,
         *,
-        prior: Prior = None,
-        basis: Basis = "probability",
-        held: Held = (),
-        accelerate: bool = True,
-        n_jobs: int = 1,
-        section: FitSlot | None = None,
+        slot: FitSlot | None = None,
+        **keywords: Any,
     ) -> None:
-        self.section = section
-        self.plan = plan
-        self.n_jobs = int(n_jobs)
+        own: EmOptions = options or EmOptions.of(keywords, owner="EmRuns")
+        self.plan, self.slot, self.n_jobs = plan, slot, int(own.n_jobs)
         tree = plan.tree
         if starts.ndim != 2 or starts.shape[1] != tree.size:
             raise ModelError(f"A start needs {tree.size} probabilities, as the plan's tree. Got shape {starts.shape}.")
         # Data that lie elsewhere are asked; then a plan without evidence stands for tree and total weight.
-        self._elsewhere = not isinstance(plan, Plan)
-        near = plan if isinstance(plan, Plan) else Plan(tree, [], np.array([plan.weight]))
+        self._remote = not isinstance(plan, Plan)
+        local = plan if isinstance(plan, Plan) else Plan(tree, [], np.array([plan.weight]))
         self._core = _core.Em(
-            near.core,
+            local.core,
             np.ascontiguousarray(starts, dtype=np.float64),
-            pseudo_counts(tree, prior, basis),
-            held_mask(tree, held),
-            accelerate,
+            pseudo_counts(tree, own.prior, own.basis),
+            held_mask(tree, own.held),
+            own.accelerate,
         )
-        if section is not None and section.runs is not None:
-            self.restore(section.runs)
+        if slot is not None and slot.runs is not None:
+            self.restore(slot.runs)
 
     def advance(
         self, iterations: int, tolerance: float, clock: Clock, on_progress: OnProgress | None = None
@@ -84,7 +88,7 @@ class EmRuns:
 
     def _slice(self, iterations: int, tolerance: float, seconds: float) -> bool:
         """Some steps of every run; True when all have ended."""
-        if self._elsewhere:
+        if self._remote:
             points = self._core.asked()
             if len(points):
                 seen = self.plan.evaluate_batch(points, n_jobs=self.n_jobs)
@@ -92,8 +96,8 @@ class EmRuns:
             ended = len(points) == 0
         else:
             ended = self._core.advance(iterations, tolerance, seconds, self.n_jobs)
-        if self.section is not None:
-            self.section.keep(self.pack)
+        if self.slot is not None:
+            self.slot.keep(self.pack)
         return ended
 
     def keep(self, runs: Sequence[int]) -> None:
@@ -150,61 +154,49 @@ class EmRuns:
         return self._core.parameters(run)
 
 
-def em(
-    model: Model,
-    table: Table,
-    *,
-    prior: Prior = None,
-    basis: Basis = "probability",
-    held: Held = (),
-    accelerate: bool = True,
-    tol: float = TOLERANCE,
-    max_iterations: int = ITERATIONS,
-    budget: Budget | Clock | None = None,
-    n_jobs: int = 1,
-    on_progress: OnProgress | None = None,
-    plan: Passes | None = None,
-    checkpoint: FitLocation = None,
-) -> Fit:
-    """Fit by EM from the model's own parameters; see :func:`latentree.estimation.estimate`."""
+def em(model: Model, table: Table, **options: Any) -> Fit:
+    """Fit by EM from the model's own parameters.
+
+    Parameters
+    ----------
+    model, table
+        Start and data.
+    **options
+        ``prior``, ``basis``, ``held``, ``accelerate`` (default: True), ``tol``, ``max_iterations``, ``budget``,
+        ``n_jobs``, ``on_progress``, ``plan``, ``checkpoint``, as in :func:`latentree.estimation.estimate`.
+    """
+    return fit_em(model, table, EmOptions.of(options, owner="em"))
+
+
+def fit_em(model: Model, table: Table, options: EmOptions) -> Fit:
+    """Fit by EM from the model's own parameters, with options that are checked already."""
     began = time.perf_counter()
-    check_limits(tol, max_iterations, n_jobs)
-    clock = budget if isinstance(budget, Clock) else (budget or Budget()).start()
-    own: dict[str, Any] = {"prior": prior, "basis": basis, "held": held, "accelerate": accelerate}
-    section = fit_slot(checkpoint, model, table, {**own, "tol": tol, "max_iterations": max_iterations})
-    if section is not None and section.fit is not None:
-        return section.finished(model, table)
-    plan = plan or table.compiled(model)
-    climb = EmRuns(plan, model.parameters[None], n_jobs=n_jobs, section=section, **own)
-    stopped = climb.advance(max_iterations, tol, clock, on_progress)
-    return finished(climb, model, table, stopped, began)
+    clock = options.clock()
+    slot = fit_slot(options.checkpoint, model, table, options.settings())
+    if slot is not None and slot.fit is not None:
+        return slot.finished(model, table)
+    runs = EmRuns(options.passes(model, table), model.parameters[None], options, slot=slot)
+    stopped = runs.advance(options.max_iterations, options.tol, clock, options.on_progress)
+    return best_fit(runs, model, table, stopped, began)
 
 
-def finished(
-    climb: EmRuns,
-    model: Model,
-    table: Table,
-    stopped: StopReason | None,
-    began: float,
-    *,
-    seed: int | None = None,
-) -> Fit:
+def best_fit(runs: EmRuns, model: Model, table: Table, stopped: StopReason | None, began: float) -> Fit:
     """Make a Fit of the best run."""
-    order = np.argsort(-climb.objectives, kind="stable")
+    order = np.argsort(-runs.objectives, kind="stable")
     best = int(order[0])
     fit = Fit(
-        model=model.with_parameters(climb.parameters(best), provenance=model.provenance),
+        model=model.with_parameters(runs.parameters(best), provenance=model.provenance),
         table=table,
-        counts=climb.counts(best),
-        trace=climb.trace(best),
-        reason=stopped or climb.reason(best),
-        seed=seed,
-        seconds=time.perf_counter() - began + (climb.section.seconds if climb.section is not None else 0.0),
-        evaluations=climb.evaluations,
-        starts=climb.objectives[order],
+        counts=runs.counts(best),
+        trace=runs.trace(best),
+        reason=stopped or runs.reason(best),
+        seed=None,
+        seconds=time.perf_counter() - began + (runs.slot.seconds if runs.slot is not None else 0.0),
+        evaluations=runs.evaluations,
+        starts=runs.objectives[order],
     )
-    if climb.section is not None:
-        climb.section.end(climb.pack, fit, stopped)
+    if runs.slot is not None:
+        runs.slot.end(runs.pack, fit, stopped)
     return fit
 
 

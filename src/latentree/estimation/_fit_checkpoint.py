@@ -26,7 +26,7 @@ Packed = Mapping[str, Any]
 class FitCheckpoint:
     """A checkpoint of one or several fits by name. Make one with :meth:`open`."""
 
-    keeper: CheckpointWriter
+    writer: CheckpointWriter
     fits: dict[str, Packed] = field(default_factory=dict)
     under_way: Packed | None = None
 
@@ -42,7 +42,7 @@ class FitCheckpoint:
             What the fits depend on; a file made from anything else is refused.
         """
         file = Checkpoint(path, "fit", {name: fingerprint(value) for name, value in made_from.items()})
-        kept = cls(CheckpointWriter(file))
+        found = cls(CheckpointWriter(file))
         if file.exists():
             payload = file.load().payload
             fits: Any = payload.get("fits")
@@ -53,8 +53,8 @@ class FitCheckpoint:
                 whole = whole and timed and _counted(under_way.get("climb"))
             if not whole:
                 raise FileFormatError(f"The fits in '{os.fspath(path)}' are damaged.")
-            kept = cls(kept.keeper, fits, under_way)
-        return kept
+            found = cls(found.writer, fits, under_way)
+        return found
 
     def section(self, name: str) -> FitSlot:
         """The part of the file that belongs to one fit."""
@@ -66,7 +66,7 @@ class FitCheckpoint:
         passes = sum(int(fit["evaluations"]) for fit in self.fits.values())
         if self.under_way is not None:
             passes += int(self.under_way["climb"]["evaluations"])
-        self.keeper.save({"fits": self.fits, "under_way": self.under_way}, steps=passes)
+        self.writer.save({"fits": self.fits, "under_way": self.under_way}, steps=passes)
 
 
 @dataclass
@@ -92,7 +92,7 @@ class FitSlot:
 
     def keep(self, pack: Callable[[], Packed]) -> None:
         """Save the runs if it is time to."""
-        if self.file.keeper.due:
+        if self.file.writer.due:
             self._save(pack)
 
     def end(self, pack: Callable[[], Packed], fit: Fit, stopped: StopReason | None) -> None:

@@ -12,58 +12,46 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
-from .._model import Model
-from .._table import Table
+from .._options import AnyOf, Number, OneOf, option
 from .._types import FloatArray
-from ._ascent import Method, ascend, check_rate
-from ._fit import Fit
-from ._line_search import Line, paced, roaming
+from ._ascent import Ascent
+from ._em_options import AscentOptions
+from ._line_search import Line, automatic_steps, paced
 from ._simplex import furthest, projected, released, reweighted, tangent
 from ._surface import FLOOR, Point
 
-__all__ = ["eg_eta", "em_eta", "gp_eta"]
+__all__ = ["DISTANCES", "Helmbold", "RateOptions"]
 
 LEAST_SHARE = 1e-3
 """EM-eta keeps this share of an entry that it would send below zero: it multiplies, and could not bring it back."""
 
 
-def gp_eta(model: Model, table: Table, *, rate: float | None = None, **options: Any) -> Fit:
-    """Gradient projection (2.17); ``rate`` is eta, on the scale of the mean log-likelihood."""
-    check_rate(rate)
-    return ascend(model, table, _Helmbold("gp-eta", _gradient_projection, _safe_gp, rate), **options)
+@dataclass(frozen=True, eq=False)
+class RateOptions(AscentOptions):
+    """Options of methods with a learning rate."""
+
+    rate: float | None = option(
+        None, AnyOf(Number(above=0), OneOf(None)), "eta, on the scale of the mean log-likelihood; None: automatic"
+    )
 
 
-def eg_eta(model: Model, table: Table, *, rate: float | None = None, **options: Any) -> Fit:
-    """Exponentiated gradient (2.18); ``rate`` is eta, on the scale of the mean log-likelihood."""
-    check_rate(rate)
-    return ascend(model, table, _Helmbold("eg-eta", _exponentiated, _safe_em, rate), **options)
-
-
-def em_eta(model: Model, table: Table, *, rate: float | None = None, **options: Any) -> Fit:
-    """EM with a learning rate (2.19); ``rate`` is eta, on the scale of the mean log-likelihood."""
-    check_rate(rate)
-    return ascend(model, table, _Helmbold("em-eta", _chi_squared, _safe_em, rate), **options)
-
-
-@dataclass(frozen=True)
-class _Helmbold(Method):
-    name: str
-    update: Callable[[Point, float], FloatArray]
-    safe: Callable[[Point], float]
-    rate: float | None
+class Helmbold(Ascent):
+    """Steps of a learning rate, by the distance that :data:`DISTANCES` has under the method's name."""
 
     def begin(self, point: Point) -> float:
-        return self.safe(point) if self.rate is None else self.rate
+        """The rate to begin with."""
+        return DISTANCES[self.name][1](point) if self.options.rate is None else self.options.rate
 
-    def step(self, point: Point, memory: float) -> tuple[Point | None, float]:
-        if self.rate is None:
-            higher, rate = roaming(point, self.update, memory)
+    def move(self, point: Point, memory: float) -> tuple[Point | None, float]:
+        """A step of the learning rate."""
+        update = DISTANCES[self.name][0]
+        if self.options.rate is None:
+            higher, rate = automatic_steps(point, update, memory)
         else:
-            higher, rate = paced(point, lambda eta: self.update(point, eta), memory, automatic=False)
+            higher, rate = paced(point, lambda eta: update(point, eta), memory, automatic=False)
         return (released(point) if higher is None else higher), rate
 
 
@@ -107,3 +95,11 @@ def _safe_gp(point: Point) -> float:
     along = tangent(point)[0]
     line = Line(point, along, furthest(point.parameters, along))
     return line.likely() * point.surface.weight if line.slope > 0 else 1.0
+
+
+DISTANCES: dict[str, tuple[Callable[[Point, float], FloatArray], Callable[[Point], float]]] = {
+    "gp-eta": (_gradient_projection, _safe_gp),
+    "eg-eta": (_exponentiated, _safe_em),
+    "em-eta": (_chi_squared, _safe_em),
+}
+"""How each method takes a step of a learning rate, and a rate that is safe to begin with."""

@@ -10,96 +10,84 @@ patterns hold, not by the order of the data.
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from .._model import Model
+from .._options import AnyOf, Number, OneOf, Whole, option
 from .._table import Table
 from .._types import FloatArray
 from ..engine._plan import Evidence, Plan
-from ..errors import bad_parameter
-from ..runner import Budget, Clock, OnProgress, StopReason, run
-from ._ascent import ProgressReporter, clock_of, fitted, started
+from ..runner import StopReason
+from ._ascent import ClimbingMethod, Task, started
 from ._classes import order_of_rows
-from ._em import ITERATIONS, TOLERANCE, check_limits
-from ._fit import Basis, Fit, Held, Prior
+from ._em_options import AscentOptions
 from ._surface import Point, Surface
 
-__all__ = ["BLOCKS", "incremental", "nowlan", "preferential", "sparse"]
+__all__ = [
+    "BLOCKS",
+    "BlockOptions",
+    "Incremental",
+    "Nowlan",
+    "NowlanOptions",
+    "Preferential",
+    "Sparse",
+    "SparseOptions",
+]
 
 BLOCKS = 16
 """Most blocks unless more are asked for; with fewer patterns, each is a block. More save few sweeps and cost time."""
 
 
-def incremental(model: Model, table: Table, *, n_blocks: int | None = None, **options: Any) -> Fit:
-    """Incremental EM: one block's posterior at a time, exact statistics kept.
+@dataclass(frozen=True, eq=False)
+class BlockOptions(AscentOptions):
+    """Options of methods that visit blocks of patterns; a step is a sweep, as many visits as blocks."""
 
-    Parameters
-    ----------
-    model, table
-        Start and data.
-    n_blocks : int, optional
-        Blocks of patterns; as many as patterns is W's algorithm. Default: that, but at most 16.
-    **options
-        Those of :func:`latentree.estimation.estimate`. A step is a sweep: as many visits as blocks.
+    n_blocks: int | None = option(
+        None,
+        AnyOf(Whole(1), OneOf(None)),
+        "blocks of patterns; as many as patterns is W's algorithm; None: that, but at most 16",
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class NowlanOptions(BlockOptions):
+    """Options of Nowlan's variant.
+
+    The best sweep is returned; it ends when three have not been better by ``tol``. The trace is the objective after
+    every sweep, and may fall.
     """
-    return _climb(model, table, "incremental", lambda surface: _Incremental(surface, table, n_blocks, False), **options)
+
+    decay: float | None = option(
+        None,
+        AnyOf(Number(above=0, below=1), OneOf(None)),
+        "what an observation leaves of the statistics before it (W's lambda); None: 1 - 1/(4 N), a memory of four data "
+        "sets",
+    )
 
 
-def preferential(model: Model, table: Table, *, n_blocks: int | None = None, **options: Any) -> Fit:
-    """Incremental EM that visits first what has yet to settle; parameters as in :func:`incremental`."""
-    return _climb(model, table, "preferential", lambda surface: _Incremental(surface, table, n_blocks, True), **options)
+@dataclass(frozen=True, eq=False)
+class SparseOptions(AscentOptions):
+    """Options of sparse EM."""
+
+    plausible: float = option(
+        0.01,
+        Number(above=0, below=1),
+        "least posterior probability at which a latent state counts as plausible for a row",
+    )
+    every: int = option(5, Whole(1), "one E-step in this many is whole")
 
 
-def sparse(model: Model, table: Table, *, plausible: float = 0.01, every: int = 5, **options: Any) -> Fit:
-    """Sparse EM: between whole E-steps only the plausible states of each row are looked at again.
-
-    Parameters
-    ----------
-    model, table
-        Start and data.
-    plausible : float
-        Least posterior probability at which a latent state counts as plausible for a row.
-    every : int
-        One E-step in this many is whole.
-    **options
-        Those of :func:`latentree.estimation.estimate`.
-    """
-    if not 0 < plausible < 1:
-        raise bad_parameter("plausible", "estimate", "a number between 0 and 1", plausible)
-    if int(every) != every or every < 1:
-        raise bad_parameter("every", "estimate", "a whole number of at least 1", every)
-    return _climb(model, table, "sparse", lambda surface: _Sparse(surface, plausible, int(every)), **options)
+# ---- what they share ----------------------------------------------------------------------------------------
 
 
-def nowlan(
-    model: Model, table: Table, *, decay: float | None = None, n_blocks: int | None = None, **options: Any
-) -> Fit:
-    """Nowlan's variant: statistics that decay. Quick at first; it does not converge to the maximum.
+@dataclass(frozen=True)
+class _Blocks(Task):
+    """A surface, and the data in blocks."""
 
-    Parameters
-    ----------
-    model, table
-        Start and data.
-    decay : float, optional
-        What an observation leaves of the statistics before it (W's lambda). Default: 1 - 1/(4 N), a
-        memory of four data sets.
-    n_blocks : int, optional
-        As in :func:`incremental`.
-    **options
-        Those of :func:`latentree.estimation.estimate`. The best sweep is returned; it ends when three have not been
-        better by ``tol``. The trace is the objective after every sweep, and may fall.
-    """
-    if decay is not None and not 0 < decay < 1:
-        raise bad_parameter("decay", "estimate", "a number between 0 and 1, or None", decay)
-    return _climb(model, table, "nowlan", lambda surface: _Nowlan(surface, table, n_blocks, decay), **options)
-
-
-# ---- the loop -----------------------------------------------------------------------------------------------
+    plans: tuple[Plan, ...]
 
 
 @dataclass(frozen=True)
@@ -110,67 +98,44 @@ class _State:
     objective: float
     memory: Any
     point: Point | None = None  # whole E-step at the parameters, if there was one
-    finished: bool = False
+    reason: StopReason | None = None
 
 
-class _Partial:
-    """A method with partial E-steps."""
+class _PartialSteps(ClimbingMethod[_Blocks, _State]):
+    """A method with partial E-steps: a first state at a point, and a sweep."""
 
-    surface: Surface
-    climbs = True
+    traces_free_energy = True
 
-    def begin(self, point: Point) -> _State:
+    def begin(self, task: _Blocks, point: Point) -> _State:
+        """The state at the first point."""
         raise NotImplementedError
 
-    def step(self, state: _State, tol: float) -> _State:
+    def sweep(self, task: _Blocks, state: _State) -> _State:
+        """As many visits as there are blocks."""
         raise NotImplementedError
 
+    def task(self, model: Model, table: Table) -> _Blocks:
+        """The surface and the blocks."""
+        own = self.options
+        surface = Surface(own.whole_plan(model, table), model.parameters, own)
+        n_blocks = getattr(own, "n_blocks", 1)
+        return _Blocks(surface, model.parameters, own.tol, _blocks(surface, table, n_blocks))
 
-def _climb(
-    model: Model,
-    table: Table,
-    name: str,
-    make: Callable[[Surface], _Partial],
-    *,
-    prior: Prior = None,
-    basis: Basis = "probability",
-    held: Held = (),
-    tol: float = TOLERANCE,
-    max_iterations: int = ITERATIONS,
-    budget: Budget | Clock | None = None,
-    n_jobs: int = 1,
-    on_progress: OnProgress | None = None,
-    plan: Plan | None = None,
-) -> Fit:
-    began = time.perf_counter()
-    check_limits(tol, max_iterations, n_jobs)
-    clock = clock_of(budget)
-    plan = plan or Plan.of(model, table)
-    surface = Surface(plan, model.parameters, prior=prior, basis=basis, held=held, n_jobs=n_jobs)
-    method = make(surface)
-    point = started(surface, model.parameters)
-    trace = [point.objective]
-    if not np.isfinite(point.objective):
-        return fitted(point, model, table, StopReason.IMPOSSIBLE, trace, began)
-    told = ProgressReporter(name, max_iterations, clock, on_progress)
+    def init(self, task: _Blocks, rng: np.random.Generator) -> _State:
+        """The first state."""
+        point = started(task.surface, task.start)
+        if not np.isfinite(point.objective):
+            return _State(point.parameters, point.objective, None, point, StopReason.IMPOSSIBLE)
+        return self.begin(task, point)
 
-    def step(state: _State) -> tuple[_State, None]:
-        after = method.step(state, tol)
-        trace.append(after.objective)
-        return after, None
+    def step(self, task: _Blocks, state: _State, rng: np.random.Generator) -> tuple[_State, float]:
+        """One sweep."""
+        after = self.sweep(task, state)
+        return after, after.objective
 
-    def done(state: _State, info: None) -> StopReason | None:
-        told(len(trace) - 1, state.objective)
-        if state.finished:
-            return StopReason.CONVERGED
-        return StopReason.ITERATIONS if len(trace) > max_iterations else None
-
-    end = run(method.begin(point), step, budget=clock, done=done)
-    last = end.state.point or surface.at(end.state.parameters)
-    trace = trace[: end.steps + 1]
-    if method.climbs:  # a whole E-step lifts the free energy to the objective itself
-        trace[-1] = max(last.objective, trace[-1])
-    return fitted(last, model, table, end.reason, trace, began)
+    def end(self, task: _Blocks, state: _State) -> Point:
+        """The last point, after a whole E-step."""
+        return state.point or task.surface.at(state.parameters)
 
 
 def _settled(surface: Surface, state: _State, gain: float, tol: float) -> _State:
@@ -178,7 +143,7 @@ def _settled(surface: Surface, state: _State, gain: float, tol: float) -> _State
     if gain >= tol:
         return state
     point = surface.at(state.parameters)
-    return replace(state, point=point, finished=point.promise < tol)
+    return replace(state, point=point, reason=StopReason.CONVERGED if point.promise < tol else None)
 
 
 def _log(parameters: FloatArray) -> FloatArray:
@@ -188,16 +153,15 @@ def _log(parameters: FloatArray) -> FloatArray:
 # ---- some patterns at a time --------------------------------------------------------------------------------
 
 
-def _blocks(surface: Surface, table: Table, n_blocks: int | None) -> list[Plan]:
-    n = table.n_patterns
-    if n_blocks is not None and (int(n_blocks) != n_blocks or n_blocks < 1):
-        raise bad_parameter("n_blocks", "estimate", "a whole number of at least 1, or None", n_blocks)
-    pieces = np.array_split(order_of_rows(table), min(n, BLOCKS if n_blocks is None else int(n_blocks)))
+def _blocks(surface: Surface, table: Table, n_blocks: int | None) -> tuple[Plan, ...]:
     whole = surface.plan
     assert isinstance(whole, Plan)
-    return [
-        Plan(whole.tree, [replace(e, ids=e.ids[rows]) for e in whole.evidence], whole.weights[rows]) for rows in pieces
-    ]
+    if n_blocks == 1 or table.n_patterns <= 1:
+        return (whole,)
+    blocks = np.array_split(order_of_rows(table), min(table.n_patterns, BLOCKS if n_blocks is None else n_blocks))
+    return tuple(
+        Plan(whole.tree, [replace(e, ids=e.ids[rows]) for e in whole.evidence], whole.weights[rows]) for rows in blocks
+    )
 
 
 @dataclass(frozen=True)
@@ -208,80 +172,89 @@ class _Sums:
     entropy: FloatArray
     unrest: FloatArray
     whole_next: bool
+    visits: int = 0  # since the last that made up a pass over the data
 
 
-class _Incremental(_Partial):
-    def __init__(self, surface: Surface, table: Table, n_blocks: int | None, prefer: bool) -> None:
-        self.surface, self.prefer = surface, prefer
-        self.plans = _blocks(surface, table, n_blocks)
-        self.visits = 0
+class Incremental(_PartialSteps):
+    """One block's posterior at a time, exact statistics kept."""
 
-    def begin(self, point: Point) -> _State:
-        n, theta = len(self.plans), point.parameters
+    def begin(self, task: _Blocks, point: Point) -> _State:
+        """Statistics of all blocks."""
+        n, theta = len(task.plans), point.parameters
         each, entropy = np.empty((n, len(theta))), np.empty(n)
-        for b, plan in enumerate(self.plans):
+        for b, plan in enumerate(task.plans):
             seen = plan.evaluate(theta)
             each[b], entropy[b] = seen.vector, seen.log_likelihood - seen.vector @ _log(theta)
-        s = self.surface
+        s = task.surface
         s.evaluations += 1
         first = s.maximised(np.where(s.free, each.sum(axis=0) + s.pseudo, 0.0), theta)
         return _State(first, point.objective, _Sums(each, entropy, np.zeros(n), True))
 
-    def step(self, state: _State, tol: float) -> _State:
-        s, theta, sums = self.surface, state.parameters, state.memory
+    def sweep(self, task: _Blocks, state: _State) -> _State:
+        """Visit the blocks that are due, with an M-step after each."""
+        s, theta, sums = task.surface, state.parameters, state.memory
         each, entropy, unrest = sums.each.copy(), sums.entropy.copy(), sums.unrest.copy()
         total = each.sum(axis=0)  # anew for every sweep: rounding does not add up
-        chosen = self._chosen(sums)
+        chosen = self.chosen(sums)
         for b in chosen:
-            seen = self.plans[b].evaluate(theta)
+            seen = task.plans[b].evaluate(theta)
             unrest[b] = np.abs(seen.vector - each[b]).sum()
             total += seen.vector - each[b]  # (2.5)
             each[b], entropy[b] = seen.vector, seen.log_likelihood - seen.vector @ _log(theta)
             theta = s.maximised(np.where(s.free, np.maximum(total, 0.0) + s.pseudo, 0.0), theta)
-        passes, self.visits = divmod(self.visits + len(chosen), len(self.plans))
+        passes, visits = divmod(sums.visits + len(chosen), len(task.plans))
         s.evaluations += passes
         energy = float(entropy.sum() + total @ _log(theta)) + s.log_prior(theta)
-        whole = len(chosen) == len(self.plans)
-        after = _State(theta, max(energy, state.objective), _Sums(each, entropy, unrest, not whole))
-        return _settled(s, after, energy - state.objective if whole else np.inf, tol)
+        whole = len(chosen) == len(task.plans)
+        after = _State(theta, max(energy, state.objective), _Sums(each, entropy, unrest, not whole, visits))
+        return _settled(s, after, energy - state.objective if whole else np.inf, task.tol)
 
-    def _chosen(self, sums: _Sums) -> list[int]:
-        """All blocks in turn; or, after every whole sweep, those that moved more than the average."""
-        if self.prefer and not sums.whole_next and sums.unrest.any():
+    def chosen(self, sums: _Sums) -> list[int]:
+        """The blocks to visit: all in turn."""
+        return list(range(len(sums.unrest)))
+
+
+class Preferential(Incremental):
+    """Incremental EM that visits first what has yet to settle."""
+
+    def chosen(self, sums: _Sums) -> list[int]:
+        """After every whole sweep, the blocks that moved more than the average."""
+        if not sums.whole_next and sums.unrest.any():
             return np.flatnonzero(sums.unrest >= sums.unrest.mean()).tolist()
-        return list(range(len(self.plans)))
+        return super().chosen(sums)
 
 
-class _Nowlan(_Partial):
-    climbs = False
+class Nowlan(_PartialSteps):
+    """Statistics that decay. Quick at first; it does not converge to the maximum."""
 
-    def __init__(self, surface: Surface, table: Table, n_blocks: int | None, decay: float | None) -> None:
-        self.surface = surface
-        self.plans = _blocks(surface, table, n_blocks)
-        # A block counts as its observations, one after the other without M-steps between them.
-        rate = 1.0 / max(4.0 * surface.weight, 1.0 + 1e-9) if decay is None else 1.0 - decay
-        self.keep = [(1.0 - rate) ** float(p.weights.sum()) for p in self.plans]
-        self.rate = rate
+    traces_free_energy = False
 
-    def begin(self, point: Point) -> _State:
-        s = self.surface
-        scale = 1.0 / (s.weight * self.rate)  # what decaying statistics add up to in the long run
-        return _State(point.em_step, point.objective, (point.counts * scale, 0, point), point)
+    def begin(self, task: _Blocks, point: Point) -> _State:
+        """Statistics of all data, as they are in the long run."""
+        total = point.counts / (task.surface.weight * self._rate(task))  # what decaying statistics add up to
+        return _State(point.em_step, point.objective, (total, 0, point), point)
 
-    def step(self, state: _State, tol: float) -> _State:
-        s, (total, worse, best) = self.surface, state.memory
-        theta = state.parameters
-        for plan, keep in zip(self.plans, self.keep, strict=True):
-            weight = float(plan.weights.sum())
+    def sweep(self, task: _Blocks, state: _State) -> _State:
+        """Visit all blocks, with an M-step after each."""
+        s, (total, worse, best) = task.surface, state.memory
+        theta, rate = state.parameters, self._rate(task)
+        for plan in task.plans:
+            # A block counts as its observations, one after the other without M-steps between them.
+            keep = (1.0 - rate) ** float(plan.weights.sum())
             seen = plan.evaluate(theta).vector
-            total = keep * total + seen * (1.0 - keep) / (self.rate * weight)
-            theta = s.maximised(np.where(s.free, total * self.rate * s.weight + s.pseudo, 0.0), theta)
+            total = keep * total + seen * (1.0 - keep) / (rate * float(plan.weights.sum()))
+            theta = s.maximised(np.where(s.free, total * rate * s.weight + s.pseudo, 0.0), theta)
         s.evaluations += 1
         point = s.at(theta)
-        better = point.objective > best.objective + tol
-        worse = 0 if better else worse + 1
+        worse = 0 if point.objective > best.objective + task.tol else worse + 1
         best = point if point.objective > best.objective else best
-        return _State(theta, point.objective, (total, worse, best), best, worse >= 3)
+        reason = StopReason.CONVERGED if worse >= 3 else None
+        return _State(theta, point.objective, (total, worse, best), best, reason)
+
+    def _rate(self, task: _Blocks) -> float:
+        """What one observation takes from the statistics before it."""
+        decay: float | None = self.options.decay
+        return 1.0 / max(4.0 * task.surface.weight, 1.0 + 1e-9) if decay is None else 1.0 - decay
 
 
 # ---- some states at a time ----------------------------------------------------------------------------------
@@ -297,20 +270,21 @@ class _Plausible:
     left: int  # sparse steps before the next whole one
 
 
-class _Sparse(_Partial):
-    def __init__(self, surface: Surface, plausible: float, every: int) -> None:
-        self.surface, self.plausible, self.every = surface, plausible, every
+class Sparse(_PartialSteps):
+    """Between whole E-steps only the plausible states of each row are looked at again."""
 
-    def begin(self, point: Point) -> _State:
-        return self._whole(point)
+    def begin(self, task: _Blocks, point: Point) -> _State:
+        """A whole E-step; the trace begins before the M-step that follows it."""
+        return replace(self._whole(point), objective=point.objective)
 
-    def step(self, state: _State, tol: float) -> _State:
+    def sweep(self, task: _Blocks, state: _State) -> _State:
+        """An E-step, whole or of the plausible states, and an M-step."""
         known: _Plausible | None = state.memory
-        s, theta = self.surface, state.parameters
+        s, theta = task.surface, state.parameters
         if known is None or known.left == 0:
             point = s.at(theta)
-            if point.promise < tol:
-                return _State(theta, max(point.objective, state.objective), None, point, True)
+            if point.promise < task.tol:
+                return _State(theta, max(point.objective, state.objective), None, point, StopReason.CONVERGED)
             return self._whole(point)
         seen = known.plan.evaluate(theta, n_jobs=s.n_jobs)
         s.evaluations += 1
@@ -322,30 +296,31 @@ class _Sparse(_Partial):
 
     def _whole(self, point: Point) -> _State:
         """A whole E-step, and the plausible states for the next ones."""
-        theta = point.em_step
-        energy = self._energy(point, theta)
-        if self.every == 1:
+        theta, every = point.em_step, self.options.every
+        energy = _energy(point, theta)
+        if every == 1:
             return _State(theta, energy, None)
-        s, tree = self.surface, self.surface.tree
+        s = point.surface
         plan, at = s.plan, point.parameters
         assert isinstance(plan, Plan)
-        latents = [int(z) for z in tree.latent if tree.cardinality[z] > 1]
+        latents = [int(z) for z in s.tree.latent if s.tree.cardinality[z] > 1]
         masks = []
         for z, p in zip(latents, plan.posteriors(at, latents) if latents else [], strict=True):
-            mask = (p >= self.plausible) | (p == p.max(axis=1, keepdims=True))
+            mask = (p >= self.options.plausible) | (p == p.max(axis=1, keepdims=True))
             rows, ids = np.unique(mask, axis=0, return_inverse=True)
             masks.append(Evidence(z, ids.reshape(-1).astype(np.int32), rows.astype(np.float64)))
-        restricted = Plan(tree, [*plan.evidence, *masks], plan.weights)
+        restricted = Plan(s.tree, [*plan.evidence, *masks], plan.weights)
         share = np.exp(np.minimum(restricted.row_log_likelihood(at) - plan.row_log_likelihood(at), 0.0))
-        restricted = Plan(tree, [*plan.evidence, *masks], plan.weights * share)
+        restricted = Plan(s.tree, [*plan.evidence, *masks], plan.weights * share)
         seen = restricted.evaluate(at, n_jobs=s.n_jobs)
         s.evaluations += 2
         within = seen.log_likelihood - float(seen.vector @ _log(at))
         entropy = point.log_likelihood - float(point.counts @ _log(at)) - within
         frozen = np.maximum(point.counts - seen.vector, 0.0)
-        return _State(theta, energy, _Plausible(restricted, frozen, entropy, self.every - 1))
+        return _State(theta, energy, _Plausible(restricted, frozen, entropy, every - 1))
 
-    def _energy(self, point: Point, theta: FloatArray) -> float:
-        """F after the M-step that follows a whole E-step."""
-        rise = float(point.counts @ (_log(theta) - _log(point.parameters)))
-        return point.log_likelihood + rise + self.surface.log_prior(theta)
+
+def _energy(point: Point, theta: FloatArray) -> float:
+    """F after the M-step that follows a whole E-step."""
+    rise = float(point.counts @ (_log(theta) - _log(point.parameters)))
+    return point.log_likelihood + rise + point.surface.log_prior(theta)

@@ -49,8 +49,8 @@ def at_independence(fit: Fit) -> bool:
         counts = np.zeros(variable.cardinality)
         own = counted[variable.name][: variable.cardinality]  # states that either does not know were not seen
         counts[: len(own)] = own
-        shown = counts > 0
-        varying += int(shown.sum() > 1)
+        seen = counts > 0
+        varying += int(seen.sum() > 1)
         with np.errstate(divide="ignore"):
-            total += float(counts[shown] @ np.log(marginals[int(node)][shown]))
+            total += float(counts[seen] @ np.log(marginals[int(node)][seen]))
     return varying > 1 and abs(fit.log_likelihood - total) < SAME

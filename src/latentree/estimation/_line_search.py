@@ -9,7 +9,7 @@ import numpy as np
 from .._types import FloatArray
 from ._surface import FLOOR, Mask, Point
 
-__all__ = ["Line", "Path", "golden_section", "paced", "roaming", "wolfe"]
+__all__ = ["Line", "Path", "automatic_steps", "golden_section", "paced", "wolfe"]
 
 Path = Callable[[float], FloatArray]
 """Takes a learning rate; gives where it leads."""
@@ -150,7 +150,9 @@ def paced(point: Point, path: Path, rate: float, *, automatic: bool) -> tuple[Po
     return None, rate
 
 
-def roaming(point: Point, update: Callable[[Point, float], FloatArray], rate: float) -> tuple[Point | None, float]:
+def automatic_steps(
+    point: Point, update: Callable[[Point, float], FloatArray], rate: float
+) -> tuple[Point | None, float]:
     """A few steps on an automatic learning rate until one ends higher; if none does, one shortened step.
 
     Each rate would have been the best for the step before it (Barzilai & Borwein 1988). Such steps lose now and then

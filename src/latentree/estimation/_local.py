@@ -8,21 +8,33 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
-from .._model import Counts, Model
+from .._model import Model
+from .._options import Flag, option
 from .._table import Table
 from .._tree import Tree
 from .._types import FloatArray
 from ..engine._plan import Evidence, Plan, evidence_of
 from ..errors import ModelError
-from ..runner import Budget, Clock, OnProgress
-from ._em import ITERATIONS, TOLERANCE, EmRuns, check_limits
-from ._fit import Basis, Fit, Prior
+from ._em import EmRuns
+from ._em_options import FitOptions, Value
+from ._fit import Fit, evaluate
 
-__all__ = ["Place", "local_em"]
+__all__ = ["LocalOptions", "Place", "fit_local", "local_em"]
+
+
+@dataclass(frozen=True, eq=False)
+class LocalOptions(FitOptions):
+    """Options of local EM."""
+
+    nodes: Sequence[str | int] = option(
+        None, Value("neighbouring nodes", lambda value: isinstance(value, Sequence)), "whose tables move"
+    )
+    accelerate: bool = option(False, Flag(), "whether to take safeguarded Newton steps")
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,22 +70,22 @@ class Place:
         for v in middle - {0}:
             if int(tree.parent[v]) not in middle:
                 raise ModelError(f"Local EM needs neighbouring nodes; '{tree.names[v]}' is not joined to the others.")
-        near = sorted(middle | {c for v in middle for c in tree.children[v]})
-        at = {v: i for i, v in enumerate(near)}
+        kept = sorted(middle | {c for v in middle for c in tree.children[v]})
+        at = {v: i for i, v in enumerate(kept)}
         evidence = evidence_of(model, table)
         columns: list[Evidence] = []
-        for v in near:
+        for v in kept:
             if v in middle or not tree.children[v]:
                 columns += [Evidence(at[v], e.ids) for e in evidence if e.node == v]
             else:
                 columns.append(_frozen_branch(model, evidence, table.weights, v, at[v]))
         small = Tree(
-            np.array([at.get(int(tree.parent[v]), -1) for v in near]),
-            tree.cardinality[near],
-            _renumbered(tree.variable[near]),
-            tuple(tree.names[v] for v in near),
+            np.array([at.get(int(tree.parent[v]), -1) for v in kept]),
+            tree.cardinality[kept],
+            _renumbered(tree.variable[kept]),
+            tuple(tree.names[v] for v in kept),
         )
-        return cls(model, tuple(near), small, Plan(small, columns, table.weights))
+        return cls(model, tuple(kept), small, Plan(small, columns, table.weights))
 
     @property
     def parameters(self) -> FloatArray:
@@ -90,9 +102,9 @@ class Place:
 
 
 def _renumbered(variable: np.ndarray) -> np.ndarray:
-    shown = variable >= 0
+    observed = variable >= 0
     out = np.full(len(variable), -1)
-    out[shown] = np.arange(shown.sum())
+    out[observed] = np.arange(observed.sum())
     return out
 
 
@@ -115,20 +127,7 @@ def _frozen_branch(model: Model, evidence: Sequence[Evidence], weights: FloatArr
     return Evidence(place, plan.row_of, likelihood, log_scale, logs)
 
 
-def local_em(
-    model: Model,
-    table: Table,
-    nodes: Sequence[str | int],
-    *,
-    prior: Prior = None,
-    basis: Basis = "probability",
-    accelerate: bool = False,
-    tol: float = TOLERANCE,
-    max_iterations: int = ITERATIONS,
-    budget: Budget | Clock | None = None,
-    n_jobs: int = 1,
-    on_progress: OnProgress | None = None,
-) -> Fit:
+def local_em(model: Model, table: Table, nodes: Sequence[str | int], **options: Any) -> Fit:
     """Improve only the tables that involve some neighbouring nodes.
 
     Parameters
@@ -137,30 +136,38 @@ def local_em(
         The model and the data.
     nodes : sequence of str or int
         Connected nodes. The root walks to the first; then its own table, the other nodes' and their children's move.
-    prior, basis, accelerate, tol, max_iterations, budget, n_jobs, on_progress
-        As in :func:`latentree.estimation.estimate`.
+    **options
+        ``prior``, ``basis``, ``accelerate`` (default: False), ``tol``, ``max_iterations``, ``budget``, ``n_jobs``,
+        ``on_progress``, as in :func:`latentree.estimation.estimate`.
 
     Returns
     -------
     Fit
         The whole model, rooted at the first node; counts are those of the whole model.
     """
+    return fit_local(model, table, LocalOptions.of({"nodes": nodes, **options}, owner="local_em"))
+
+
+def fit_local(model: Model, table: Table, options: LocalOptions) -> Fit:
+    """Improve only the tables that involve some neighbouring nodes, with options that are checked already."""
     began = time.perf_counter()
-    check_limits(tol, max_iterations, n_jobs)
-    clock = budget if isinstance(budget, Clock) else (budget or Budget()).start()
-    place = Place.around(model, table, nodes)
-    climb = EmRuns(place.plan, place.parameters[None], prior=prior, basis=basis, accelerate=accelerate, n_jobs=n_jobs)
-    stopped = climb.advance(max_iterations, tol, clock, on_progress)
-    better = place.put_back(climb.parameters(0))
-    counts: Counts = Plan.of(better, table).evaluate(better.parameters, n_jobs=n_jobs)
-    return Fit(
-        model=better,
-        table=table,
-        counts=counts,
-        trace=climb.trace(0),
-        reason=stopped or climb.reason(0),
-        seed=None,
+    clock = options.clock()
+    place = Place.around(model, table, options.nodes)
+    runs = EmRuns(
+        place.plan,
+        place.parameters[None],
+        prior=options.prior,
+        basis=options.basis,
+        accelerate=options.accelerate,
+        n_jobs=options.n_jobs,
+    )
+    stopped = runs.advance(options.max_iterations, options.tol, clock, options.on_progress)
+    better = place.put_back(runs.parameters(0))
+    return replace(
+        evaluate(better, table, n_jobs=options.n_jobs),
+        trace=runs.trace(0),
+        reason=stopped or runs.reason(0),
         seconds=time.perf_counter() - began,
-        evaluations=climb.evaluations + 1,
-        starts=climb.objectives,
+        evaluations=runs.evaluations + 1,
+        starts=runs.objectives,
     )

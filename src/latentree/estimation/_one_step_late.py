@@ -8,69 +8,70 @@ late: it adds to the counts as in EM. The step leads uphill but may go too far; 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from .._model import Model
+from .._options import option
 from .._table import Table
 from .._types import FloatArray
-from ..errors import bad_parameter
-from ._ascent import Method, ascend
-from ._fit import Fit
+from ._ascent import Ascent, Task
+from ._em_options import AscentOptions, Value
 from ._line_search import paced
 from ._surface import Penalty, Point, Surface
 
-__all__ = ["Penalty", "one_step_late"]
+__all__ = ["LateOptions", "OneStepLate", "Penalty"]
 
 HALVINGS = 200
 
 
-def one_step_late(model: Model, table: Table, *, penalty: Penalty | None = None, **options: Any) -> Fit:
-    """One-step-late EM; see :func:`latentree.estimation.estimate`.
-
-    Parameters
-    ----------
-    model, table
-        Start and data.
-    penalty : callable, optional
-        ``penalty(parameters)`` gives what is subtracted from the objective and its derivatives.
-    **options
-        Those of :func:`latentree.estimation.estimate`.
+@dataclass(frozen=True, eq=False)
+class LateOptions(AscentOptions):
+    """Options of one-step-late EM.
 
     Examples
     --------
     Leaves of two classes drawn towards each other:
 
-    >>> from latentree import Tree
+    >>> from latentree import Model, Table, Tree, estimate
     >>> table = Table.from_codes([[0, 0, 0], [1, 1, 1], [0, 0, 1], [1, 1, 0]], weights=[30, 40, 5, 4])
     >>> start = Model.random(Tree.star(2, table.cardinalities), table.variables, np.random.default_rng(1))
     >>> def apart(p, strength=20.0):
     ...     leaves = p[2:].reshape(3, 2, 2)
     ...     gap = leaves - leaves.mean(axis=1, keepdims=True)
     ...     return strength * (gap**2).sum(), np.concatenate([[0, 0], 2 * strength * gap.ravel()])
-    >>> free, drawn = one_step_late(start, table), one_step_late(start, table, penalty=apart)
+    >>> free, drawn = (estimate(start, table, method="one-step-late", penalty=own) for own in (None, apart))
     >>> bool(np.ptp(drawn.model.table("x1")[:, 0]) < np.ptp(free.model.table("x1")[:, 0]))
     True
     """
-    if penalty is not None and not callable(penalty):
-        raise bad_parameter("penalty", "estimate", "a function of the parameters, or None", penalty)
-    return ascend(model, table, _OneStepLate(), penalty=penalty, **options)
+
+    penalty: Penalty | None = option(
+        None,
+        Value("a function of the parameters, or None", lambda value: value is None or callable(value)),
+        "gives what is subtracted from the objective, and its derivatives",
+    )
 
 
-@dataclass(frozen=True)
-class _OneStepLate(Method):
-    name: str = "one-step-late"
+class OneStepLate(Ascent):
+    """EM steps with the slope of the penalty where one is."""
+
+    def task(self, model: Model, table: Table) -> Task:
+        """The surface less the penalty."""
+        own, start = self.options, model.parameters
+        return Task(Surface(own.passes(model, table), start, own, penalty=own.penalty), start, own.tol)
 
     def begin(self, point: Point) -> float:
+        """Whole steps at first."""
         return 1.0
 
-    def step(self, point: Point, memory: float) -> tuple[Point | None, float]:
+    def move(self, point: Point, memory: float) -> tuple[Point | None, float]:
+        """A share of the late step."""
         theta, goal = point.parameters, late_step(point)
         higher, share = paced(point, lambda share: (1.0 - share) * theta + share * goal, memory, automatic=True)
         return higher, min(share, 1.0)
 
     def promise(self, point: Point) -> float:
+        """What the late step promises to first order."""
         return float(point.gradient @ (late_step(point) - point.parameters))
 
 

@@ -3,19 +3,34 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from .._model import Model
+from .._options import option
 from .._table import Table
 from .._tree import Tree
 from ..errors import ModelError
-from ._em import em
-from ._fit import Fit
+from ._em import fit_em
+from ._em_options import EmOptions, Value
+from ._fit import Fit, held_mask
 
-__all__ = ["hold_other_states", "partial_em"]
+__all__ = ["PartialOptions", "fit_partial", "hold_other_states", "partial_em"]
+
+
+@dataclass(frozen=True, eq=False)
+class PartialOptions(EmOptions):
+    """Options of partial EM."""
+
+    node: str | int = option(
+        None, Value("the name or position of a node", lambda value: isinstance(value, str | int | np.integer)), "node"
+    )
+    states: Sequence[int] = option(
+        None, Value("states of the node", lambda value: np.ndim(value) == 1), "states that move"
+    )
 
 
 def hold_other_states(tree: Tree, node: str | int, states: Sequence[int]) -> NDArray[np.bool_]:
@@ -39,6 +54,13 @@ def partial_em(model: Model, table: Table, node: str | int, states: Sequence[int
     Together the states keep the probability they had: they divide it anew among themselves. That is EM for the model
     of these states alone on the data weighted with the probability of belonging to them, as K describes it, except
     that rows move between these states and the others as the fit goes on. Options are those of
-    :func:`latentree.estimation.estimate`.
+    :func:`latentree.estimation.em`; what is ``held`` is held besides.
     """
-    return em(model, table, held=hold_other_states(model.tree, node, states), **options)
+    return fit_partial(model, table, PartialOptions.of({"node": node, "states": states, **options}, owner="partial_em"))
+
+
+def fit_partial(model: Model, table: Table, options: PartialOptions) -> Fit:
+    """Fit only some states of one latent node, with options that are checked already."""
+    held = hold_other_states(model.tree, options.node, options.states)
+    mask = held_mask(model.tree, options.held)
+    return fit_em(model, table, replace(options, held=held if mask is None else held | mask.astype(bool)))

@@ -3,23 +3,44 @@
 from __future__ import annotations
 
 import time
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from .._model import Model, random_parameters, row_sums, spread, walk_root
+from .._options import Flag, Number, Whole, option
 from .._table import Table
 from .._tree import Tree
 from .._types import FloatArray
-from ..engine._plan import Passes
-from ..errors import bad_parameter
-from ..runner import Budget, Clock, OnProgress, Progress, StopReason
-from ._em import ITERATIONS, TOLERANCE, EmRuns, check_limits, finished
-from ._fit import Basis, Fit, Held, Prior, held_mask
-from ._fit_checkpoint import FitLocation, fit_slot
+from ..runner import Clock, OnProgress, Progress, StopReason
+from ._em import EmRuns, best_fit
+from ._em_options import ITERATIONS, TOLERANCE, EmOptions, Value
+from ._fit import Fit, held_mask
+from ._fit_checkpoint import fit_slot
 
-__all__ = ["random_starts", "restart_em", "successive_halving"]
+__all__ = ["RestartOptions", "fit_restarts", "random_starts", "restart_em", "successive_halving"]
+
+
+@dataclass(frozen=True, eq=False)
+class RestartOptions(EmOptions):
+    """Options of multiple restart EM."""
+
+    rng: np.random.Generator | None = option(
+        None,
+        Value("a numpy.random.Generator", lambda value: isinstance(value, np.random.Generator)),
+        "source of the starts",
+    )
+    n_init: int = option(64, Whole(1), "starts")
+    q: float = option(2.0, Number(above=1), "one in so many starts goes on")
+    finalists: int = option(1, Whole(1), "starts that are run to the end")
+    include: bool = option(False, Flag(), "whether the model's own parameters are a start")
+    starts: FloatArray | None = option(
+        None,
+        Value("an array with a start in each row, or None", lambda value: value is None or np.ndim(value) == 2),
+        "starts to use instead of the first of the random ones",
+    )
 
 
 def random_starts(tree: Tree, n: int, rng: np.random.Generator) -> FloatArray:
@@ -41,28 +62,7 @@ def random_starts(tree: Tree, n: int, rng: np.random.Generator) -> FloatArray:
     return out
 
 
-def restart_em(
-    model: Model,
-    table: Table,
-    *,
-    rng: np.random.Generator,
-    n_init: int = 64,
-    q: float = 2.0,
-    finalists: int = 1,
-    include: bool = False,
-    starts: FloatArray | None = None,
-    prior: Prior = None,
-    basis: Basis = "probability",
-    held: Held = (),
-    accelerate: bool = True,
-    tol: float = TOLERANCE,
-    max_iterations: int = ITERATIONS,
-    budget: Budget | Clock | None = None,
-    n_jobs: int = 1,
-    on_progress: OnProgress | None = None,
-    plan: Passes | None = None,
-    checkpoint: FitLocation = None,
-) -> Fit:
+def restart_em(model: Model, table: Table, *, rng: np.random.Generator, **options: Any) -> Fit:
     """Fit from many random starts.
 
     After 1, 3, 7, 15, ... steps the best ``1/q`` of the starts go on, until ``finalists`` are left; these are run to
@@ -77,42 +77,51 @@ def restart_em(
         The data.
     rng : numpy.random.Generator
         Source of the starts.
-    n_init, q, finalists, include
-        See above.
-    starts : array of float [starts, size], optional
-        Starts to use instead of the first of the random ones.
-    prior, basis, held, accelerate, tol, max_iterations, budget, n_jobs, on_progress, plan, checkpoint
-        As in :func:`latentree.estimation.estimate`.
+    **options
+        ``n_init`` (default: 64), ``q`` (2), ``finalists`` (1), ``include`` (False), see above; ``starts``, an array
+        of float [starts, size] to use instead of the first of the random ones; and those of
+        :func:`latentree.estimation.em`.
     """
+    return fit_restarts(model, table, RestartOptions.of({"rng": rng, **options}, owner="restart_em"))
+
+
+def fit_restarts(model: Model, table: Table, options: RestartOptions) -> Fit:
+    """Fit from many random starts, with options that are checked already."""
     began = time.perf_counter()
-    check_limits(tol, max_iterations, n_jobs)
-    if int(n_init) != n_init or n_init < 1:
-        raise bad_parameter("n_init", "restart_em", "a whole number of at least 1", n_init)
-    if not q > 1:
-        raise bad_parameter("q", "restart_em", "a number above 1", q)
-    if int(finalists) != finalists or finalists < 1:
-        raise bad_parameter("finalists", "restart_em", "a whole number of at least 1", finalists)
-    clock = budget if isinstance(budget, Clock) else (budget or Budget()).start()
-    plan = plan or table.compiled(model)
-    given = np.empty((0, model.tree.size)) if starts is None else np.asarray(starts, dtype=np.float64)[:n_init]
-    if include:
-        given = np.vstack([model.parameters, given])[:n_init]
-    starts = np.vstack([given, random_starts(model.tree, n_init - len(given), rng)])
-    mask = held_mask(model.tree, held)
-    if mask is not None:
-        starts = with_held(model, starts, mask.astype(bool))
-    own: dict[str, Any] = {"prior": prior, "basis": basis, "held": held, "accelerate": accelerate}
-    limits: dict[str, Any] = {"q": q, "finalists": finalists, "tol": tol, "max_iterations": max_iterations}
-    section = fit_slot(checkpoint, model, table, {**own, **limits, "starts": starts})
-    if section is not None and section.fit is not None:
-        return section.finished(model, table)
-    climb = EmRuns(plan, starts, n_jobs=n_jobs, section=section, **own)
-    stopped = successive_halving(climb, clock, n_init=n_init, on_progress=on_progress, **limits)
-    return finished(climb, model, table, stopped, began)
+    clock = options.clock()
+    plan = options.passes(model, table)
+    starts = _starts(model, options)
+    racing: dict[str, Any] = {"q": options.q, "finalists": options.finalists}
+    slot = fit_slot(options.checkpoint, model, table, {**options.settings(), **racing, "starts": starts})
+    if slot is not None and slot.fit is not None:
+        return slot.finished(model, table)
+    runs = EmRuns(plan, starts, options, slot=slot)
+    stopped = successive_halving(
+        runs,
+        clock,
+        n_init=options.n_init,
+        tol=options.tol,
+        max_iterations=options.max_iterations,
+        on_progress=options.on_progress,
+        **racing,
+    )
+    return best_fit(runs, model, table, stopped, began)
+
+
+def _starts(model: Model, options: RestartOptions) -> FloatArray:
+    """The starts that are given, then random ones; held entries have the model's values."""
+    tree, n = model.tree, options.n_init
+    given = np.empty((0, tree.size)) if options.starts is None else np.asarray(options.starts, dtype=np.float64)[:n]
+    if options.include:
+        given = np.vstack([model.parameters, given])[:n]
+    assert options.rng is not None
+    starts = np.vstack([given, random_starts(tree, n - len(given), options.rng)])
+    mask = held_mask(tree, options.held)
+    return starts if mask is None else with_held(model, starts, mask.astype(bool))
 
 
 def successive_halving(
-    climb: EmRuns,
+    runs: EmRuns,
     clock: Clock,
     *,
     n_init: int | None = None,
@@ -125,22 +134,22 @@ def successive_halving(
 ) -> StopReason | None:
     """Let the best ``1/q`` of some runs go on after 1, 3, 7, 15, ... steps, and the finalists to the end.
 
-    ``early_tol`` is the tolerance before the finalists are chosen, ``tol`` unless given. A climb that was resumed has
-    fewer runs than its ``n_init``: how many tells how far it was. Returns why it stopped early, if it did.
+    ``early_tol`` is the tolerance before the finalists are chosen, ``tol`` unless given. Of runs that were resumed
+    fewer are left than ``n_init``: how many tells how far they were. Returns why it stopped early, if it did.
     """
-    n = left = len(climb) if n_init is None else n_init
+    n = left = len(runs) if n_init is None else n_init
     steps, stopped = 1, None
     while stopped is None and left > finalists and steps < max_iterations:
         fewer = max(finalists, int(left / q))
-        if len(climb) == left:
-            stopped = climb.advance(steps, tol if early_tol is None else early_tol, clock)
+        if len(runs) == left:
+            stopped = runs.advance(steps, tol if early_tol is None else early_tol, clock)
             if on_progress is not None:
-                on_progress(Progress("starts", n - left, n, float(climb.objectives.max()), clock.elapsed))
+                on_progress(Progress("starts", n - left, n, float(runs.objectives.max()), clock.elapsed))
             if stopped is None:
-                best = np.argsort(-climb.objectives, kind="stable")[:fewer]
-                climb.keep(sorted(best.tolist()))
+                best = np.argsort(-runs.objectives, kind="stable")[:fewer]
+                runs.keep(sorted(best.tolist()))
         left, steps = fewer, 2 * steps + 1
-    return stopped or climb.advance(max_iterations, tol, clock, on_progress)
+    return stopped or runs.advance(max_iterations, tol, clock, on_progress)
 
 
 def with_held(model: Model, starts: FloatArray, held: NDArray[np.bool_]) -> FloatArray:

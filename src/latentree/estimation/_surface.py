@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,7 +18,8 @@ from .._lazy import cached_property
 from .._model import row_starts
 from .._types import FloatArray
 from ..engine._plan import Passes
-from ._fit import Basis, Held, Prior, held_mask, pseudo_counts
+from ._em_options import AscentOptions
+from ._fit import held_mask, pseudo_counts
 
 __all__ = ["FLOOR", "Mask", "Penalty", "Point", "Surface"]
 
@@ -108,8 +110,8 @@ class Surface:
         Model structure and data.
     start : float array
         Where the climb starts. Entries that are zero there, without a prior that says otherwise, stay zero.
-    prior, basis, held, n_jobs
-        As in :func:`latentree.estimation.estimate`.
+    options : AscentOptions, optional
+        What is held and believed beforehand; or single options by keyword.
     penalty : callable, optional
         What is taken off the objective.
     """
@@ -118,21 +120,20 @@ class Surface:
         self,
         plan: Passes,
         start: FloatArray,
+        options: AscentOptions | None = None,
         *,
-        prior: Prior = None,
-        basis: Basis = "probability",
-        held: Held = (),
-        n_jobs: int = 1,
         penalty: Penalty | None = None,
+        **keywords: Any,
     ) -> None:
+        own: AscentOptions = options or AscentOptions.of(keywords, owner="Surface")
         tree = plan.tree
         self.penalty = penalty
-        self.plan, self.tree, self.n_jobs = plan, tree, int(n_jobs)
+        self.plan, self.tree, self.n_jobs = plan, tree, int(own.n_jobs)
         self.evaluations = 0
         self.weight = max(plan.weight, 1e-300)
         self.starts = row_starts(tree)
         self._row = np.repeat(np.arange(len(self.starts)), np.repeat(tree.cardinality, tree.rows))
-        pseudo, mask = pseudo_counts(tree, prior, basis), held_mask(tree, held)
+        pseudo, mask = pseudo_counts(tree, own.prior, own.basis), held_mask(tree, own.held)
         self.held: Mask = np.zeros(tree.size, dtype=bool) if mask is None else mask.astype(bool)
         self.pseudo = np.zeros(tree.size) if pseudo is None else np.where(self.held, 0.0, pseudo)
         left = 1.0 - self.row_sums(np.where(self.held, start, 0.0))
@@ -201,7 +202,7 @@ class Surface:
         What is large keeps a hundredth in one step: no step should make a row impossible that only this entry explains.
         """
         least = np.where(start > 1e-3, 1e-2 * start, FLOOR)
-        kept = np.where(self.free, np.maximum(parameters, least), 0.0)
-        total = self.row_sums(kept)
+        moved = np.where(self.free, np.maximum(parameters, least), 0.0)
+        total = self.row_sums(moved)
         ratio = np.divide(self.left, total, out=np.ones_like(total), where=total > 0)
-        return np.where(self.free, kept * self.spread(ratio), start)
+        return np.where(self.free, moved * self.spread(ratio), start)
