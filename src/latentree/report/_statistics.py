@@ -11,7 +11,7 @@ from ..score import SCORES, average_posteriors, bivariate_residuals, fit_statist
 
 __all__ = ["statistics"]
 
-QUICK = tuple(name for name in SCORES if not name.startswith(("laplace", "variational")))
+QUICK = tuple(name for name, score in SCORES.items() if score.cost == "quick")
 """Scores that cost no more than a fit does."""
 
 

@@ -13,10 +13,12 @@ from typing import Literal
 
 import numpy as np
 
+from .._options import OneOf
 from .._types import FloatArray
-from ..errors import ModelError, bad_parameter
+from ..errors import ModelError
 from ..estimation._fit import Basis, Fit, Prior
 from ._aliasing import aliasing as log_aliases
+from ._checks import check
 from ._dirichlet import log_normaliser, log_product
 from ._layout import Layout, layout_of
 from ._mode import posterior_mode
@@ -25,6 +27,7 @@ from ._moments import moments_of_counts
 __all__ = ["PRIORS", "Hessian", "information", "laplace", "laplace_at"]
 
 Hessian = Literal["full", "block", "diagonal"]
+HESSIANS = OneOf("full", "block", "diagonal")
 
 PRIORS: dict[str, float] = {"softmax": 1.0, "probability": 1.01}
 """Dirichlet parameters of W 4.8.2: nearly flat, but no mode on the boundary."""
@@ -36,9 +39,10 @@ def laplace(
     basis: Basis = "softmax",
     hessian: Hessian = "full",
     prior: Prior = None,
+    at: Literal["map", "given"] = "map",
     aliasing: bool = False,
 ) -> float:
-    """Laplace's approximation of log P(D | m), at a posterior mode to which EM goes from the fit's parameters.
+    """Laplace's approximation of log P(D | m), at a posterior mode.
 
     ``log P(D | theta) + log P(theta) + d/2 ln(2 pi) - 1/2 ln |A|`` (W 4.5).
 
@@ -53,6 +57,8 @@ def laplace(
         state that is left out, the first).
     prior : float or mapping, optional
         Dirichlet parameters. Default: 1 in the softmax basis, 1.01 in the other (W 4.8.2).
+    at : {"map", "given"}
+        Take it at a posterior mode, to which EM goes from the fit's parameters; or at those, being a mode, as they are.
     aliasing : bool
         Add the logarithm of the number of relabellings (W 4.8.5).
 
@@ -66,10 +72,9 @@ def laplace(
     >>> round(laplace(fit) - exact, 3)
     -0.003
     """
-    if basis not in PRIORS:
-        raise bad_parameter("basis", "laplace", "'softmax' or 'probability'", basis)
+    check("laplace", basis=(basis, OneOf(*PRIORS)), at=(at, OneOf("map", "given")), hessian=(hessian, HESSIANS))
     prior = PRIORS[basis] if prior is None else prior
-    mode = posterior_mode(fit, prior, basis)
+    mode = posterior_mode(fit, prior, basis) if at == "map" else fit
     value = laplace_at(mode, information(mode, prior, basis), basis=basis, hessian=hessian, prior=prior)
     return value + (log_aliases(mode) if aliasing else 0.0)
 
@@ -130,8 +135,6 @@ def _added(alpha: FloatArray, basis: Basis) -> FloatArray:
 
 
 def _log_det(layout: Layout, a: FloatArray, hessian: Hessian) -> float:
-    if hessian not in ("full", "block", "diagonal"):
-        raise bad_parameter("hessian", "laplace", "'full', 'block' or 'diagonal'", hessian)
     if hessian == "full":
         parts = [a]
     elif hessian == "block":
