@@ -449,7 +449,7 @@ def test_ctrl_c_keeps_the_last_whole_step(method, monkeypatch):
         raise KeyboardInterrupt
 
     if method == "winner-take-all":  # its first stage has passes of its own
-        monkeypatch.setattr("latentree.estimation._winner_take_all.completed", stop)
+        monkeypatch.setattr("latentree.estimation._winner_take_all.most_probable", stop)
     monkeypatch.setattr(Plan, "evaluate", interrupted)
     fit = quiet(model, table, method=method, tol=0)
     assert fit.reason is StopReason.INTERRUPTED

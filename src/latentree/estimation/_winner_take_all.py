@@ -83,7 +83,7 @@ def winner_take_all(
     except KeyboardInterrupt:
         reason = StopReason.INTERRUPTED
     if not finish or reason is not StopReason.CONVERGED or len(trace) > max_iterations:
-        return fitted(s.at(theta), model, table, reason, trace, began)
+        return fitted(s.at(theta), model, table, reason, trace or [point.objective], began)
     theta = _softened(s, theta, first, trace[-1])
     options: dict[str, Any] = {"prior": prior, "basis": basis, "held": held, "tol": tol, "n_jobs": n_jobs}
     soft = em(

@@ -96,7 +96,7 @@ def fit_statistics(fit: Fit, *, n_parameters: int | None = None, complete_rows: 
     fit : Fit
         A fitted model, any tree.
     n_parameters : int, optional
-        Number of free parameters, for instance the effective dimension. Default: those of the structure.
+        Number of free parameters, for instance the effective dimension. Default: those of the fit.
     complete_rows : bool, default False
         Leave out rows with missing cells, and expect as many rows as are left (poLCA's convention). Without this,
         nothing is computed from data with missing cells: they are no table of counts.
@@ -117,7 +117,7 @@ def fit_statistics(fit: Fit, *, n_parameters: int | None = None, complete_rows: 
     (2.72, 6, 0.84)
     """
     model = fit.model
-    d = model.tree.n_parameters if n_parameters is None else _checked_parameters(n_parameters)
+    d = fit.n_parameters if n_parameters is None else _checked_parameters(n_parameters)
     table = matched(model, fit.table)
     whole = (table.codes >= 0).all(axis=1)
     n_cells = cells(model)

@@ -62,7 +62,7 @@ def cs(fit: Fit, *, prior: Prior = 1.0, basis: Basis = "softmax", at: At = "map"
     mode = evaluated_at(fit, at, prior, basis)
     layout = layout_of(mode)
     counts = layout.counts(mode.counts.vector)
-    completed = log_product(counts, layout.parameters(mode))
+    completed = log_product(counts, layout.parameters(mode.model))
     value = mode.log_likelihood - completed + log_evidence(layout, counts, layout.alphas(prior))
     return value + (log_aliases(mode) if aliasing else 0.0)
 

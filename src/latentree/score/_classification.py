@@ -26,7 +26,7 @@ def classification_likelihood(fit: Fit) -> float:
     """Expected log-likelihood of the completed data: LL less the entropy of the hidden values (W 4.11)."""
     _needs_latent(fit, "The classification likelihood")
     layout = layout_of(fit)
-    return log_product(layout.counts(fit.counts.vector), layout.parameters(fit))
+    return log_product(layout.counts(fit.counts.vector), layout.parameters(fit.model))
 
 
 def icl_bic(fit: Fit) -> float:

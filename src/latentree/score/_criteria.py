@@ -9,9 +9,11 @@ from __future__ import annotations
 
 from math import isfinite, log
 
+from ..dimension import effective_dimension
+from ..dimension._effective import pair_dimension
 from ..errors import ModelError
 from ..estimation._fit import Fit
-from ..estimation._two_latents import TwoLatentsFit
+from ._layout import layout_of
 from ._registry import SCORES, Penalty, Score
 
 __all__ = ["aic", "aic3", "bic", "bice", "caic", "draper", "effective_dimension_of", "log_n", "penalised", "sabic"]
@@ -68,9 +70,8 @@ def log_n(fit: Fit, score: str) -> float:
 
 
 def effective_dimension_of(fit: Fit) -> int:
-    """Effective dimension of the fitted structure."""
-    if isinstance(fit, TwoLatentsFit):
-        raise ModelError("The effective dimension is known for trees only, not for two latents above every leaf.")
-    from ..dimension import effective_dimension
-
-    return int(effective_dimension(fit.model.tree))
+    """Effective dimension of the fitted structure, its constraint included."""
+    layout = layout_of(fit)
+    if layout.pair is None:
+        return effective_dimension(layout.tree)
+    return pair_dimension(layout.pair, tuple(sorted(map(int, layout.tree.cardinality[1:]))))

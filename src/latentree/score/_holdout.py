@@ -9,10 +9,9 @@ import numpy as np
 from .._model import Model
 from .._table import Table
 from ..engine._plan import Plan
-from ..errors import DataError, ModelError, bad_parameter
+from ..errors import DataError, bad_parameter
 from ..estimation._fit import Fit, Prior
-from ..estimation._restarts import restart_em
-from ..estimation._two_latents import TwoLatentsFit
+from ._mode import refit
 
 __all__ = ["empirical_kl", "holdout", "split"]
 
@@ -63,11 +62,9 @@ def holdout(
         return _log_score(fit.model, test)
     if rng is None:
         raise bad_parameter("rng", "holdout", "a numpy.random.Generator when no test data are given", rng)
-    if isinstance(fit, TwoLatentsFit):
-        raise ModelError("Two latents above every leaf are not fitted anew here: split the data, fit, and pass 'test'.")
     train, rest = split(fit.table, share, rng)
     options = {"n_init": 16, **options}
-    again = restart_em(fit.model, train, rng=rng, prior=prior, basis="softmax", **options)
+    again = refit(fit, train, rng=rng, include=False, prior=prior, basis="softmax", **options)
     return _log_score(again.model, rest)
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from math import log, pi
 from typing import Literal
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -83,7 +84,7 @@ def laplace_at(mode: Fit, a: FloatArray, *, basis: Basis, hessian: Hessian, prio
     """The approximation at a given mode, A being its :func:`information` there (W 4.5)."""
     layout = layout_of(mode)
     alpha = layout.alphas(prior)
-    log_prior = log_normaliser(layout, alpha) + log_product(_added(alpha, basis), layout.parameters(mode))
+    log_prior = log_normaliser(layout, alpha) + log_product(_added(alpha, basis), layout.parameters(mode.model))
     return mode.log_likelihood + log_prior + 0.5 * layout.n_free * log(2 * pi) - 0.5 * _log_det(layout, a, hessian)
 
 
@@ -102,11 +103,9 @@ def information(mode: Fit, prior: Prior, basis: Basis) -> FloatArray:
     float array [d, d]
     """
     layout = layout_of(mode)
-    theta = layout.parameters(mode)
+    theta = layout.parameters(mode.model)
     added = np.zeros(len(theta)) if prior is None else _added(layout.alphas(prior), basis)
-    model = mode.model
-    found = mode.table.map_parts(lambda rows: moments_of_counts(model, rows))
-    mean, covariance = (np.sum(own, axis=0) for own in zip(*found, strict=True))
+    mean, covariance = _moments(mode)
     n, variance = layout.counts(mean) + added, layout.covariance(covariance)
     free = np.ones(len(theta), dtype=bool)
     free[layout.starts] = False
@@ -128,6 +127,21 @@ def information(mode: Fit, prior: Prior, basis: Basis) -> FloatArray:
     a = full[np.ix_(own, own)] - full[np.ix_(first, own)] - full[np.ix_(own, first)]
     a += full[np.ix_(first, first)]
     return a
+
+
+_LATEST: WeakKeyDictionary[Fit, tuple[FloatArray, FloatArray]] = WeakKeyDictionary()
+"""The moments of the latest fit: the Hessians of all kinds are taken from them."""
+
+
+def _moments(mode: Fit) -> tuple[FloatArray, FloatArray]:
+    kept = _LATEST.get(mode)
+    if kept is None:
+        model = mode.model
+        found = mode.table.map_parts(lambda rows: moments_of_counts(model, rows))
+        kept = np.sum([own[0] for own in found], axis=0), np.sum([own[1] for own in found], axis=0)
+        _LATEST.clear()
+        _LATEST[mode] = kept
+    return kept
 
 
 def _added(alpha: FloatArray, basis: Basis) -> FloatArray:
