@@ -9,9 +9,9 @@ from typing import Protocol
 import numpy as np
 
 from .._model import Model
+from .._options import Number, check
 from .._tree import Tree
 from .._types import FloatArray
-from ..errors import bad_parameter
 from ._effective import effective_dimension, pair_dimension, standard_dimension
 from ._local import EMPTY, LocalRanks
 
@@ -200,8 +200,7 @@ def identifiability(model: Model | Fitted, *, coincide: float = COINCIDE) -> Ide
     z: states 1 and 2 coincide; none of their probabilities differ by more than 0.01. Merge them.
     z: states 1 and 2 have parameters that the distribution does not fix.
     """
-    if not 0 <= coincide < 1:
-        raise bad_parameter("coincide", "identifiability", "a number of at least 0 and below 1", coincide)
+    check("identifiability", coincide=(coincide, Number(least=0, below=1)))
     pair: tuple[int, int] | None = getattr(model, "n_states", None)
     model = model if isinstance(model, Model) else model.model
     tree = model.tree

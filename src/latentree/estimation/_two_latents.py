@@ -12,12 +12,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from .._model import Counts, Model, row_sums, spread
-from .._options import Number, Whole, Wholes
+from .._options import Number, Whole, Wholes, check
 from .._table import Table
 from .._tree import Tree
 from .._types import FloatArray
 from ..engine._plan import Plan
-from ..errors import bad_parameter
 from ..runner import Budget, Clock, StopReason
 from ._em import ITERATIONS, TOLERANCE, check_limits
 from ._fit import Basis, Fit, pseudo_counts
@@ -95,13 +94,8 @@ def fit_two_latents(
     >>> np.allclose(np.outer(p1, p2).ravel(), fit.model.table("z"))
     True
     """
-    for name, value, rule in (
-        ("n_states", tuple(n_states), Wholes(2, 1)),
-        ("n_init", n_init, Whole(1)),
-        ("q", q, Number(above=1)),
-    ):
-        if not rule.check(value):
-            raise bad_parameter(name, "fit_two_latents", str(rule), value)
+    states = (tuple(n_states), Wholes(2, 1))
+    check("fit_two_latents", n_states=states, n_init=(n_init, Whole(1)), q=(q, Number(above=1)))
     k1, k2 = map(int, n_states)
     tree = Tree.star(k1 * k2, table.cardinalities, names=table.names)
     starts = random_starts(tree, n_init, rng)

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._model import Model
-from .._options import Whole
+from .._options import Whole, check
 from .._table import Table
 from .._tree import Tree
 from .._types import FloatArray
@@ -26,7 +26,6 @@ from ..estimation import Fit, fit_classes, restart_em
 from ..infer import sample
 from ..runner import Budget, Clock, OnProgress, Progress, StopReason, run, spawn
 from ._absolute import divergence, expected_counts, fit_statistics, matched
-from ._checks import check
 from ._mode import refit
 
 __all__ = ["BootstrapFit", "BootstrapLrt", "Resampler", "bootstrap_fit", "bootstrap_lrt", "replicate"]

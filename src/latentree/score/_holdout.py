@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from .._model import Model
+from .._options import Number, check
 from .._table import Table
 from ..engine._plan import Plan
 from ..errors import DataError, bad_parameter
@@ -87,8 +88,7 @@ def split(table: Table, share: float, rng: np.random.Generator) -> tuple[Table, 
     >>> train.n, test.n
     (75.0, 25.0)
     """
-    if not 0 < share < 1:
-        raise bad_parameter("share", "split", "between 0 and 1", share)
+    check("split", share=(share, Number(above=0, below=1)))
     counts = table.weights.round().astype(np.int64)
     if not np.array_equal(counts, table.weights):
         raise DataError("Holding out cases needs whole counts as weights. Pass test data of your own instead.")

@@ -14,12 +14,11 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from .._options import OneOf
+from .._options import OneOf, check
 from .._types import FloatArray
 from ..errors import ModelError
 from ..estimation._fit import Basis, Fit, Prior
 from ._aliasing import aliasing as log_aliases
-from ._checks import check
 from ._dirichlet import log_normaliser, log_product
 from ._layout import Layout, layout_of
 from ._mode import posterior_mode

@@ -101,7 +101,7 @@ class Score:
     >>> mine = Score("hq", "Hannan-Quinn", penalty=Penalty(lambda n: log(log(n)), above=3))
     >>> fit = lt.LatentClass(2, random_state=0).fit(lt.datasets.load_frame("carcinoma")).fit_
     >>> round(mine(fit), 2)
-    -340.7
+    -340.69
     """
 
     name: str

@@ -18,7 +18,7 @@ from scipy.optimize import linear_sum_assignment
 from scipy.special import expit, logit, ndtri
 
 from .._model import Model, reordered
-from .._options import Number, OneOf
+from .._options import Number, OneOf, check
 from .._table import Table
 from .._types import FloatArray
 from ..errors import ModelError, bad_parameter
@@ -26,7 +26,6 @@ from ..estimation import Fit
 from ..estimation._fit import Basis, Held, Prior, held_mask
 from ..runner import Budget, Clock, OnProgress, StopReason
 from ._bootstrap import Resampler, replicate, whole_and_rest
-from ._checks import check
 from ._layout import Layout, layout_of
 from ._mode import refit
 from ._moments import information_sums
