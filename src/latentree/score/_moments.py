@@ -61,7 +61,9 @@ def moments_of_counts(model: Model, table: Table) -> tuple[FloatArray, FloatArra
     [[1.0, -1.0], [-1.0, 1.0]]
     """
     mean, products, pairs = information_sums(model, table)
-    return mean, pairs + np.diag(mean) - products  # within one table one count is 1, the others 0
+    pairs -= products
+    pairs[np.diag_indices_from(pairs)] += mean  # within one table one count is 1, the others 0
+    return mean, pairs
 
 
 def information_sums(model: Model, table: Table) -> tuple[FloatArray, FloatArray, FloatArray]:
