@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import numpy as np
 import oracle
 import pytest
@@ -20,7 +22,7 @@ from latentree.dimension import (
     identifiability,
     standard_dimension,
 )
-from latentree.dimension._effective import class_dimension
+from latentree.dimension._effective import class_dimension, pair_dimension
 from latentree.dimension._local import LocalRanks
 from latentree.errors import ModelError, ParameterError
 
@@ -514,3 +516,83 @@ def test_when_merging_recovers_the_smaller_model():
     text = merging.page(outcomes, starts=20, seconds=1.0)
     assert "| 3:5x2 | 4:5x2 | yes / yes | yes / yes | 23 of 23 | yes |" in text
     assert "**Conjecture 5.2 is false.** For 3:5x2" in text
+
+
+# ---- two independent latents above every leaf -----------------------------------------------------------------------
+
+
+def pair_jacobian(pair, leaves, parameters):
+    """Derivatives of P(pattern) by the free parameters of two independent latents, by complex steps."""
+    k1, k2 = pair
+
+    def patterns(free):
+        at = 0
+
+        def row(width):
+            nonlocal at
+            own = free[at : at + width - 1]
+            at += width - 1
+            return np.append(own, 1 - own.sum())
+
+        weights = np.multiply.outer(row(k1), row(k2)).ravel()
+        out = weights[:, None]
+        for r in leaves:
+            table = np.array([row(r) for _ in range(k1 * k2)])
+            out = (out[:, :, None] * table[:, None, :]).reshape(k1 * k2, -1)
+        return out.sum(axis=0)
+
+    step = 1e-30j * np.eye(len(parameters))
+    return np.array([patterns(parameters + own).imag / 1e-30 for own in step]).T
+
+
+def pair_point(pair, leaves, rng):
+    """Free parameters, and the model whose root has the pairs as states."""
+    rows = [rng.dirichlet(np.full(k, 5.0)) for k in pair]
+    tables = [[rng.dirichlet(np.full(r, 2.0)) for _ in range(pair[0] * pair[1])] for r in leaves]
+    free = np.concatenate([row[:-1] for row in [*rows, *(row for table in tables for row in table)]])
+    root = np.multiply.outer(*rows).ravel()
+    parameters = np.concatenate([root, *(np.concatenate(table) for table in tables)])
+    return free, Model(Tree.star(len(root), leaves), numbered(leaves), parameters)
+
+
+PAIRS = [
+    ((2, 2), (2, 2, 2)),
+    ((2, 2), (2, 2, 2, 2)),
+    ((2, 2), (2,) * 5),
+    ((2, 3), (2,) * 5),
+    ((2, 3), (2, 2, 3, 3)),
+    ((1, 3), (2, 2, 2, 2)),
+    ((2, 2), (3, 5)),
+    ((2, 1), (4, 2)),
+]
+
+
+@pytest.mark.parametrize(("pair", "leaves"), PAIRS)
+def test_dimension_of_two_latents_is_the_rank_of_their_jacobian(pair, leaves):
+    free, model = pair_point(pair, leaves, np.random.default_rng(0))
+    rank = int(np.linalg.matrix_rank(pair_jacobian(pair, leaves, free)))
+    assert pair_dimension(pair, tuple(sorted(leaves))) == rank
+    fit = SimpleNamespace(model=model, n_states=pair)
+    found = identifiability(fit)
+    assert (found.standard, found.effective, found.rank) == (len(free), rank, rank)
+
+
+def test_two_latents_with_one_state_on_one_side_are_a_latent_class_model():
+    for k, leaves in ((2, (2, 2, 2)), (3, (2, 2, 2, 2)), (4, (3, 3, 3))):
+        assert pair_dimension((1, k), leaves) == pair_dimension((k, 1), leaves) == class_dimension(k, leaves)
+
+
+def test_two_latents_that_matter_less_have_less_rank():
+    """Where the second latent changes nothing, its weights and the differences it makes are not fixed."""
+    pair, leaves = (2, 2), (2,) * 6
+    free, model = pair_point(pair, leaves, np.random.default_rng(1))
+    tables = [model.table(v).reshape(2, 2, 2) for v in range(1, 7)]
+    same = [np.repeat(t[:, :1], 2, axis=1).reshape(4, 2) for t in tables]
+    root = model.table(0)[0]
+    one = model.with_parameters(np.concatenate([root, *(t.ravel() for t in same)]))
+    found = identifiability(SimpleNamespace(model=one, n_states=pair))
+    point = np.concatenate([free[:2], *(t[:, 0] for t in same)])
+    assert found.rank == np.linalg.matrix_rank(pair_jacobian(pair, leaves, point)) < found.standard
+    assert found.latents[0].coinciding == ((0, 1), (2, 3))
+    never = np.concatenate([np.multiply.outer([1.0, 0.0], root.reshape(2, 2).sum(axis=0)).ravel(), one.parameters[4:]])
+    assert identifiability(SimpleNamespace(model=model.with_parameters(never), n_states=pair)).rank < found.rank

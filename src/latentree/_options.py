@@ -15,7 +15,7 @@ from typing import Any, Protocol, TypeVar
 from ._registry import suggestion
 from .errors import ParameterError, bad_parameter
 
-__all__ = ["AnyOf", "Constraint", "Flag", "Number", "OneOf", "Options", "Text", "Whole", "Wholes", "option"]
+__all__ = ["AnyOf", "Constraint", "Flag", "Number", "OneOf", "Options", "Text", "Whole", "Wholes", "check", "option"]
 
 
 class Constraint(Protocol):
@@ -240,6 +240,27 @@ class AnyOf:
 
     def __str__(self) -> str:
         return " or ".join(map(str, self.choices))
+
+
+def check(owner: str, **given: tuple[Any, Constraint]) -> None:
+    """Raise if an argument of a function has a value that it cannot have.
+
+    Parameters
+    ----------
+    owner : str
+        The function, for the message.
+    **given
+        Value and constraint of each argument.
+
+    Examples
+    --------
+    >>> check("laplace", k=(1, Whole(2)))
+    Traceback (most recent call last):
+    latentree.errors.ParameterError: The 'k' parameter of laplace must be a whole number of at least 2. Got 1 instead.
+    """
+    for name, (value, rule) in given.items():
+        if not rule.check(value):
+            raise bad_parameter(name, owner, str(rule), value)
 
 
 def option(default: Any, constraint: Constraint, help: str = "") -> Any:

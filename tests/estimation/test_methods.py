@@ -15,6 +15,7 @@ from latentree._table import Table
 from latentree._tree import Tree
 from latentree._variables import numbered
 from latentree.engine import _reference as reference
+from latentree.engine._messages import Messages
 from latentree.engine._plan import Evidence, Plan
 from latentree.errors import LatentreeWarning, ParameterError
 from latentree.estimation import METHODS, at_independence, em, estimate
@@ -382,7 +383,8 @@ def test_sparse_is_em_when_everything_is_plausible():
 def test_the_winner_is_the_most_probable_state(pair):
     model, table = pair
     plan = Plan.of(model, table)
-    total, states = most_probable(plan, model.parameters)
+    total = most_probable(plan, model.parameters).log_likelihood
+    states = Messages(plan.tree, model.parameters, plan.evidence, "max").states
     evidence, expected = oracle.table_evidence(model, table), 0.0
     for row, weight in enumerate(table.weights):
         p, _ = oracle.row_joint(model.tree, model.parameters, evidence, row)
@@ -401,7 +403,7 @@ def test_winner_take_all_alone_ends_where_no_row_changes_its_state():
     model, table, _ = problem(PAIR, 200, 0)
     fit = quiet(model, table, method="winner-take-all", finish=False)
     assert fit.converged and fit.objective <= fit.log_likelihood
-    total, _ = most_probable(Plan.of(model, table), fit.model.parameters)
+    total = most_probable(Plan.of(model, table), fit.model.parameters).log_likelihood
     assert total == pytest.approx(fit.objective, abs=1e-5)
 
 
@@ -447,7 +449,7 @@ def test_ctrl_c_keeps_the_last_whole_step(method, monkeypatch):
         raise KeyboardInterrupt
 
     if method == "winner-take-all":  # its first stage has passes of its own
-        monkeypatch.setattr("latentree.estimation._winner_take_all.completed", stop)
+        monkeypatch.setattr("latentree.estimation._winner_take_all.most_probable", stop)
     monkeypatch.setattr(Plan, "evaluate", interrupted)
     fit = quiet(model, table, method=method, tol=0)
     assert fit.reason is StopReason.INTERRUPTED

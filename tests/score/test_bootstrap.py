@@ -16,6 +16,7 @@ from latentree.errors import DataError, ParameterError
 from latentree.estimation import fit_classes
 from latentree.runner import Budget, StopReason
 from latentree.score._bootstrap import Resampler, bootstrap_fit, bootstrap_lrt, bootstrap_p, replicate
+from latentree.score._uncertainty import standard_errors
 
 
 def seeded(seed=0):
@@ -172,18 +173,70 @@ def test_missing_cells_stay_missing():
         bootstrap_fit(found.null, rng=rng)
 
 
-def test_weights_must_sum_to_a_whole_number():
+def gappy(rng, n=60, m=4):
+    """Rows of two classes with a quarter of the cells missing."""
+    codes = Model.random(Tree.star(2, [2] * m), numbered([2] * m), rng).sample(n, rng)
+    codes[rng.random(codes.shape) < 0.25] = -1
+    return codes
+
+
+def weight_of_gaps(table):
+    """Total weight of each pattern of missing cells."""
+    patterns, group = np.unique(table.codes < 0, axis=0, return_inverse=True)
+    weights = np.bincount(group.ravel(), table.weights)
+    return {tuple(p): w for p, w in zip(patterns.tolist(), weights.tolist(), strict=True)}
+
+
+def test_whole_weights_are_repeated_rows_with_missing_cells_too():
+    """The same seed gives the same statistic, the same replicates and the same p-value."""
+    rng = seeded(1)
+    codes, weights = gappy(rng), rng.integers(1, 4, 60)
+    a = bootstrap_lrt(Table.from_codes(codes, weights=weights), 2, rng=seeded(), n_replicates=9)
+    b = bootstrap_lrt(Table.from_codes(np.repeat(codes, weights, axis=0)), 2, rng=seeded(), n_replicates=9)
+    assert a.statistic == pytest.approx(b.statistic, abs=1e-3)
+    np.testing.assert_allclose(a.replicates, b.replicates, atol=1e-3)
+    assert a.p_value == b.p_value
+
+
+def test_real_weights_and_missing_cells_are_kept_in_every_replicate():
+    """However a weight is given, as one row or as parts of it, replicates weigh as much and miss the same cells."""
+    rng = seeded(2)
+    codes, weights = gappy(rng), rng.uniform(0.1, 2.5, 60)
+    table = Table.from_codes(codes, weights=weights)
+    halves = Table.from_codes(np.vstack([codes, codes]), weights=np.tile(weights / 2, 2))
+    a, b = (bootstrap_lrt(t, 2, rng=seeded(), n_replicates=9) for t in (table, halves))
+    assert a.n_replicates == 9 and 0 < a.p_value <= 1
+    np.testing.assert_allclose(a.replicates, b.replicates, atol=1e-3)
+    resampler, before = Resampler.of(a.null.model, table), weight_of_gaps(table)
+    for seed in range(3):
+        assert weight_of_gaps(resampler.draw(seeded(seed))) == pytest.approx(before)
+    fit = fit_classes(Table.from_codes(np.abs(codes), weights=weights), 1, rng=seeded())
+    assert bootstrap_fit(fit, rng=seeded(), n_replicates=3).n_replicates == 3
+    assert np.isfinite(standard_errors(fit, method="bootstrap", rng=seeded(), n_replicates=5).errors).all()
+
+
+def test_real_weights_do_not_bend_the_test():
+    """Data of one class, weights that sum to the number of rows: p-values are spread as they should be."""
+    rng = seeded(5)
+    truth = Model.random(Tree.star(1, [2] * 5), numbered([2] * 5), rng)
+    p = []
+    for _ in range(20):
+        codes = truth.sample(100, rng)
+        codes[rng.random(codes.shape) < 0.1] = -1
+        table = Table.from_codes(codes, truth.variables, rng.uniform(0.9, 1.1, 100))
+        p.append(bootstrap_lrt(table, 2, rng=rng, n_replicates=19, n_init=8).p_value)
+    assert 0.3 < np.mean(p) < 0.75
+    assert np.mean(np.array(p) <= 0.05) <= 0.2
+
+
+@pytest.mark.parametrize("weight", [1e-12, 1e9])
+def test_weights_that_are_no_number_of_rows(weight):
     codes = seeded().integers(0, 2, (10, 3))
-    halves = Table.from_codes(codes, weights=np.full(10, 0.5))
-    assert bootstrap_lrt(halves, 2, rng=seeded(), n_replicates=2).n_replicates == 2
-    odd = Table.from_codes(codes, weights=np.full(10, 0.33))
-    with pytest.raises(DataError, match=r"whole rows.*sum to 3\.3\. Use counts"):
-        bootstrap_lrt(odd, 2, rng=seeded(), n_replicates=2)
-    with pytest.raises(DataError, match="whole rows"):
-        bootstrap_fit(fit_classes(odd, 1, rng=seeded()), rng=seeded())
-    tiny = Table.from_codes(codes, weights=np.full(10, 1e-12))
-    with pytest.raises(DataError, match="whole rows"):
-        bootstrap_lrt(tiny, 2, rng=seeded(), n_replicates=2)
+    table = Table.from_codes(codes, weights=np.full(10, weight))
+    with pytest.raises(DataError, match=r"weights sum to 1e.*draws from 1 to 100,000,000 rows. Scale the weights"):
+        bootstrap_lrt(table, 2, rng=seeded(), n_replicates=2)
+    with pytest.raises(DataError, match="Scale the weights"):
+        bootstrap_fit(fit_classes(table, 1, rng=seeded()), rng=seeded())
 
 
 def test_arguments_are_checked(carcinoma):

@@ -6,7 +6,7 @@ import numpy as np
 import oracle
 import pytest
 
-from latentree import DataError, ModelError, Table, Tree, fit_classes
+from latentree import DataError, Table, Tree, fit_classes
 from latentree._model import Model
 from latentree.estimation._two_latents import fit_two_latents
 from latentree.score import empirical_kl, holdout, scores, split
@@ -82,5 +82,11 @@ def test_wrong_use(table):
         split(Table.from_codes([[0]]), 0.5, rng)
     with pytest.raises(DataError, match="no column 'x5'"):
         holdout(fit, table.select(["x1", "x2", "x3", "x4"]))
-    with pytest.raises(ModelError, match="Two latents"):
-        holdout(fit_two_latents(table, (1, 2), rng=rng, n_init=1, max_iterations=5), rng=rng)
+
+
+def test_two_latents_are_fitted_anew_as_such(table):
+    """With one state on one side it is a latent class model: the same data give the same score."""
+    rng = np.random.default_rng
+    star = fit_classes(table, 2, rng=rng(0))
+    pair = fit_two_latents(table, (1, 2), rng=rng(0), n_init=4)
+    assert holdout(pair, rng=rng(3), n_init=32) == pytest.approx(holdout(star, rng=rng(3), n_init=32), abs=0.1)

@@ -55,7 +55,7 @@ def log_posterior(fit, layout: Layout, theta: np.ndarray, alpha: float, basis: s
 def differences(fit, alpha: float, basis: str) -> np.ndarray:
     """Negative Hessian: complex-step gradients, differenced."""
     layout = layout_of(fit)
-    x = free_of(layout, layout.parameters(fit), basis)
+    x = free_of(layout, layout.parameters(fit.model), basis)
 
     def gradient(at):
         out = np.empty(len(x))
@@ -92,7 +92,7 @@ def test_covariance_in_portions_is_the_same(monkeypatch):
     table = Table.from_codes(rng.integers(-1, 3, (40, 4)), [3] * 4)
     model = Model.random(Tree.star(3, [3] * 4), table.variables, rng)
     mean, covariance = moments_of_counts(model, table)
-    monkeypatch.setattr("latentree.score._moments._CELLS", 500)
+    monkeypatch.setattr("latentree.score._moments.BLOCK_CELLS", 500)
     again = moments_of_counts(model, table)
     np.testing.assert_allclose(again[0], mean, atol=1e-12)
     np.testing.assert_allclose(again[1], covariance, atol=1e-12)

@@ -18,7 +18,7 @@ from .._types import IndexArray
 from ..errors import ModelError
 from . import _modular as modular
 
-__all__ = ["class_dimension", "effective_dimension", "standard_dimension"]
+__all__ = ["class_dimension", "effective_dimension", "pair_dimension", "standard_dimension"]
 
 
 MISTAKE = 1e-15
@@ -123,6 +123,34 @@ def class_dimension(n_states: int, leaves: tuple[int, ...]) -> int:
     return beyond + _generic_rank(n_states, seen) - 1
 
 
+@lru_cache(maxsize=65_536)
+def pair_dimension(pair: tuple[int, int], leaves: tuple[int, ...]) -> int:
+    """Effective dimension of two independent latents above every leaf (W 4.8.8).
+
+    A latent class model whose states are pairs, with P(z1, z2) = P(z1) P(z2).
+
+    Parameters
+    ----------
+    pair : (int, int)
+        States of the two latents.
+    leaves : tuple of int
+        Number of states of each leaf, sorted.
+
+    Examples
+    --------
+    >>> pair_dimension((2, 2), (2,) * 5), pair_dimension((1, 2), (2, 2, 2)), pair_dimension((2, 2), (2, 2, 2))
+    (22, 7, 7)
+    """
+    seen = [r for r in leaves if r > 1]
+    n_columns = _columns(pair[0] * pair[1], seen)
+    if n_columns > LARGEST:
+        raise ModelError(
+            f"The effective dimension of two latents of {pair[0]} and {pair[1]} states needs elimination of "
+            f"{n_columns:,} columns; at most {LARGEST:,} are done. Use the standard dimension."
+        )
+    return _generic_rank(pair[0] * pair[1], seen, pair) - 1 if seen else 0
+
+
 def _columns(n_states: int, leaves: list[int]) -> int:
     """Parameters of a latent class model, its classes' weights being free: ds + 1."""
     return n_states * (1 + sum(r - 1 for r in leaves))
@@ -151,14 +179,19 @@ def _few_leaves_suffice(n_states: int, leaves: list[int]) -> bool:
     return len(few) < len(leaves) and n_columns <= LARGEST and _generic_rank(n_states, few) == n_columns
 
 
-def _generic_rank(n_states: int, leaves: list[int]) -> int:
-    """Rank, almost everywhere, of a latent class model's Jacobian with its classes' weights free: one more than de."""
-    most = min(_columns(n_states, leaves), prod(leaves))
+def _generic_rank(n_states: int, leaves: list[int], pair: tuple[int, int] | None = None) -> int:
+    """Rank, almost everywhere, of a latent class model's Jacobian with its classes' weights free: one more than de.
+
+    With a pair the weights are the products of two vectors that are free.
+    """
+    n_columns = _columns(n_states, leaves)
+    most = min(n_columns if pair is None else n_columns - n_states + sum(pair) - 1, prod(leaves))
     best = 0
-    for draw in range(_draws(most, len(leaves))):
+    for draw in range(_draws(most, len(leaves) + (0 if pair is None else 2))):
         rng = np.random.default_rng([draw, n_states, *leaves])
         p = modular.random_prime(rng)
-        best = max(best, modular.rank(_combined_rows(n_states, leaves, most, p, rng), p))
+        rows = _combined_rows(n_states, leaves, most, p, rng, pair)
+        best = max(best, modular.rank(rows, p))
         if best == most:  # no rank modulo a prime exceeds the generic one: this is certain
             break
     return best
@@ -175,23 +208,44 @@ def _draws(rank: int, n_leaves: int) -> int:
     return ceil(log(MISTAKE) / log(miss))
 
 
-def _combined_rows(n_states: int, leaves: list[int], n_rows: int, p: int, rng: np.random.Generator) -> IndexArray:
+def _combined_rows(
+    n_states: int,
+    leaves: list[int],
+    n_rows: int,
+    p: int,
+    rng: np.random.Generator,
+    pair: tuple[int, int] | None = None,
+) -> IndexArray:
     """Random combinations of the Jacobian's rows at a random point, modulo p.
 
     A class z is the product over the leaves of vectors a_zi; the columns are this product for each z, and the same with
     a_zi replaced by a unit vector. Rows are combined with weights that are products over the leaves, too, of vectors
-    b_i: then each entry is a product of inner products <b_i, a_zi>.
+    b_i: then each entry is a product of inner products <b_i, a_zi>. With free weights any entry of a_zi may stand for
+    its scale; with a pair a_zi sums to one, and moves along differences of unit vectors.
     """
     a = [np.c_[np.ones((n_states, 1), dtype=np.int64), rng.integers(0, p, (n_states, r - 1))] for r in leaves]
     b = [np.c_[np.ones((n_rows, 1), dtype=np.int64), rng.integers(0, p, (n_rows, r - 1))] for r in leaves]
+    moves = [own[:, 1:] for own in b]
+    if pair is not None:
+        for own in a:
+            own[:, 0] = (1 - own[:, 1:].sum(axis=1)) % p
+        moves = [(own - 1) % p for own in moves]
     inner = [modular.product(weights, own.T, p) for weights, own in zip(b, a, strict=True)]
     before = [np.ones((n_rows, n_states), dtype=np.int64)]
     for c in inner:
         before.append(before[-1] * c % p)
-    columns = [before[-1]]
+    columns = [before[-1] if pair is None else modular.product(before[-1], _weight_columns(pair, p, rng), p)]
     after = np.ones_like(before[0])
     for i in reversed(range(len(leaves))):
         others = before[i] * after % p
-        columns.append((others[:, :, None] * b[i][:, None, 1:] % p).reshape(n_rows, -1))
+        columns.append((others[:, :, None] * moves[i][:, None, :] % p).reshape(n_rows, -1))
         after = after * inner[i] % p
     return np.hstack(columns)
+
+
+def _weight_columns(pair: tuple[int, int], p: int, rng: np.random.Generator) -> IndexArray:
+    """Derivatives of the products of two random vectors by their entries, modulo p: [pairs, entries]."""
+    first, second = (rng.integers(1, p, k) for k in pair)
+    by_first = np.kron(np.eye(pair[0], dtype=np.int64), second[:, None])
+    by_second = np.kron(first[:, None], np.eye(pair[1], dtype=np.int64))
+    return np.hstack([by_first, by_second])

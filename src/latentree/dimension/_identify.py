@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 
 from .._model import Model
+from .._options import Number, check
 from .._tree import Tree
 from .._types import FloatArray
-from ..errors import bad_parameter
-from ._effective import effective_dimension, standard_dimension
+from ._effective import effective_dimension, pair_dimension, standard_dimension
 from ._local import EMPTY, LocalRanks
 
 __all__ = ["BOUNDARY", "COINCIDE", "Identifiability", "LatentNode", "identifiability"]
@@ -158,13 +159,21 @@ class Identifiability:
             )
 
 
-def identifiability(model: Model, *, coincide: float = COINCIDE) -> Identifiability:
+class Fitted(Protocol):
+    """A fit: a model, perhaps with a constraint."""
+
+    @property
+    def model(self) -> Model:
+        """The fitted model."""
+
+
+def identifiability(model: Model | Fitted, *, coincide: float = COINCIDE) -> Identifiability:
     """Find out whether a model's parameters can be told from its distribution.
 
     Parameters
     ----------
-    model : Model
-        Structure and parameters.
+    model : Model or Fit
+        Structure and parameters. A fit of two independent latents brings its constraint along.
     coincide : float, default 0.01
         States coincide when none of their neighbours' probabilities differ by more.
 
@@ -191,34 +200,45 @@ def identifiability(model: Model, *, coincide: float = COINCIDE) -> Identifiabil
     z: states 1 and 2 coincide; none of their probabilities differ by more than 0.01. Merge them.
     z: states 1 and 2 have parameters that the distribution does not fix.
     """
-    if not 0 <= coincide < 1:
-        raise bad_parameter("coincide", "identifiability", "a number of at least 0 and below 1", coincide)
+    check("identifiability", coincide=(coincide, Number(least=0, below=1)))
+    pair: tuple[int, int] | None = getattr(model, "n_states", None)
+    model = model if isinstance(model, Model) else model.model
     tree = model.tree
-    ranks = LocalRanks(model)
+    ranks = LocalRanks(model, pair)
     latents = []
     for z, node in ranks.nodes.items():
         around = Tree.star(int(tree.cardinality[z]), [int(tree.cardinality[u]) for u in tree.neighbours(z)])
+        standard, effective = _dimensions(around, pair)
         latents.append(
             LatentNode(
                 name=tree.names[z],
                 n_states=int(tree.cardinality[z]),
-                standard=standard_dimension(around),
-                effective=effective_dimension(around),
+                standard=standard,
+                effective=effective,
                 rank=node.rank,
                 empty=node.empty,
                 coinciding=_groups(node.profiles, node.empty, coincide),
                 loose=node.loose,
             )
         )
+    standard, effective = _dimensions(tree, pair)
     return Identifiability(
-        standard=standard_dimension(tree),
-        effective=effective_dimension(tree),
+        standard=standard,
+        effective=effective,
         rank=ranks.rank,
         latents=tuple(latents),
         boundary=tuple(_boundary(model, ranks.marginals)),
         n_probabilities=tree.size,
         coincide=coincide,
     )
+
+
+def _dimensions(tree: Tree, pair: tuple[int, int] | None) -> tuple[int, int]:
+    """Standard and effective dimension."""
+    if pair is None:
+        return standard_dimension(tree), effective_dimension(tree)
+    tied = pair[0] * pair[1] + 1 - sum(pair)
+    return standard_dimension(tree) - tied, pair_dimension(pair, tuple(sorted(map(int, tree.cardinality[1:]))))
 
 
 def _groups(profiles: FloatArray, empty: Sequence[int], tolerance: float) -> tuple[tuple[int, ...], ...]:

@@ -52,9 +52,10 @@ class Node:
 class LocalRanks:
     """The ranks around all latent nodes of a model, and of the whole."""
 
-    def __init__(self, model: Model) -> None:
+    def __init__(self, model: Model, pair: tuple[int, int] | None = None) -> None:
         self.model = model
         self.tree = model.tree
+        self.pair = pair  # of two independent latents, whose pairs are the states of the root of a star
         self.marginals = model.marginals()
         self._seen: dict[tuple[int, int], FloatArray] = {}  # (node, neighbour it is seen from): directions
         tree = self.tree
@@ -137,6 +138,9 @@ class LocalRanks:
         # P(leaf | z) of an empty state can be anything. P(latent, z) moves even where it is zero.
         shown = np.array([False, *(tree.variable[n] >= 0 for n in near)])
         moving = ~(empty[owner] & shown[neighbour])
+        if self.pair is not None:
+            by, owner = _with_pairs(views, self.marginals[z].reshape(self.pair), empty)
+            gram, moving = by.T @ gram @ by, np.ones(by.shape[1], dtype=bool)
         values, vectors = np.linalg.eigh(gram[np.ix_(moving, moving)])
         null = vectors[:, values < RESOLUTION**2]
         loose = set(np.flatnonzero(empty)) | set(owner[moving][np.abs(null).max(axis=1, initial=0.0) > 1e-3])
@@ -163,9 +167,7 @@ def _gram(views: list[FloatArray], k: int) -> tuple[FloatArray, NDArray[np.intp]
 
     Returns the matrix and, for each column, its class and the leaf that is replaced in it (0: none, else one more).
     """
-    frames = [np.linalg.svd(_unit(v)[0][:, :, None])[0] for v in views]
-    for frame, view in zip(frames, views, strict=True):
-        frame[:, :, 0] = _unit(view)[0]  # the decomposition may turn the sign
+    frames = _frames(views)
     widths = [1, *(v.shape[1] - 1 for v in views)]
     leaf = np.repeat(np.arange(len(widths)), widths)
     size = len(leaf)
@@ -176,6 +178,51 @@ def _gram(views: list[FloatArray], k: int) -> tuple[FloatArray, NDArray[np.intp]
             gram[a * size : (a + 1) * size, b * size : (b + 1) * size] = block
             gram[b * size : (b + 1) * size, a * size : (a + 1) * size] = block.T
     return gram, np.repeat(np.arange(k), size), np.tile(leaf, k)
+
+
+def _with_pairs(
+    views: list[FloatArray], root: FloatArray, empty: NDArray[np.bool_]
+) -> tuple[FloatArray, NDArray[np.intp]]:
+    """The moves of two independent latents' parameters in the columns of :func:`_gram`, each of length one.
+
+    The two vectors of weights are free, but for a scale that moves from one to the other; each leaf's distribution
+    moves within its simplex, in states that occur. The second result is the state that each move belongs to.
+    """
+    frames = _frames(views)
+    size = 1 + sum(v.shape[1] - 1 for v in views)
+    log_length = sum((np.log(_unit(v)[1]) for v in views), np.zeros(root.size))
+    length = np.exp(log_length - log_length.max()).reshape(root.shape)
+    moves, owner = [], []
+    for state in np.flatnonzero(~empty):
+        at = state * size + 1
+        for frame in frames:
+            r = frame.shape[1]
+            for direction in np.linalg.svd(np.ones((1, r)))[2][1:]:  # the differences: all that sum to zero
+                own = np.zeros(root.size * size)
+                own[state * size], *own[at : at + r - 1] = frame[state].T @ direction
+                moves.append(own)
+                owner.append(state)
+            at += r - 1
+    first, second = root.sum(axis=1), root.sum(axis=0)
+    states = np.arange(root.size).reshape(root.shape)
+    weights = [(states[i], second * length[i]) for i in range(len(first))]
+    weights += [(states[:, j], first * length[:, j]) for j in range(1, len(second))]
+    for of, values in weights:
+        own = np.zeros(root.size * size)
+        own[of * size] = values
+        moves.append(own)
+        owner.append(of[int(values.argmax())])
+    by = np.array(moves).T
+    norms = np.linalg.norm(by, axis=0)
+    return by / np.where(norms > 0, norms, 1.0), np.array(owner)
+
+
+def _frames(views: list[FloatArray]) -> list[FloatArray]:
+    """Orthonormal frames of each leaf's space that begin with the unit vectors of the states."""
+    frames = [np.linalg.svd(_unit(v)[0][:, :, None])[0] for v in views]
+    for frame, view in zip(frames, views, strict=True):
+        frame[:, :, 0] = _unit(view)[0]  # the decomposition may turn the sign
+    return frames
 
 
 def _cross(turns: list[FloatArray], leaf: NDArray[np.intp]) -> FloatArray:

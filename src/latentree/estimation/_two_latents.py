@@ -12,11 +12,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from .._model import Counts, Model, row_sums, spread
+from .._options import Number, Whole, Wholes, check
 from .._table import Table
 from .._tree import Tree
 from .._types import FloatArray
 from ..engine._plan import Plan
-from ..errors import bad_parameter
 from ..runner import Budget, Clock, StopReason
 from ._em import ITERATIONS, TOLERANCE, check_limits
 from ._fit import Basis, Fit, pseudo_counts
@@ -57,6 +57,7 @@ def fit_two_latents(
     rng: np.random.Generator,
     n_init: int = 64,
     q: float = 2.0,
+    start: Model | None = None,
     prior: float | None = None,
     basis: Basis = "probability",
     tol: float = TOLERANCE,
@@ -76,6 +77,8 @@ def fit_two_latents(
         Source of the starts.
     n_init, q
         After 1, 3, 7, 15, ... steps the best ``1/q`` of the starts go on; the last is run to the end.
+    start : Model, optional
+        Parameters that take the place of the first start: those of another fit's ``model``.
     prior : float, optional
         Dirichlet parameter of every row, those of P(z1) and P(z2) included. Default: maximum likelihood.
     basis, tol, max_iterations, budget, n_jobs
@@ -91,18 +94,16 @@ def fit_two_latents(
     >>> np.allclose(np.outer(p1, p2).ravel(), fit.model.table("z"))
     True
     """
-    k1, k2 = n_states
-    if min(k1, k2) < 1 or int(k1) != k1 or int(k2) != k2:
-        raise bad_parameter("n_states", "fit_two_latents", "two whole numbers of at least 1", n_states)
-    if int(n_init) != n_init or n_init < 1:
-        raise bad_parameter("n_init", "fit_two_latents", "a whole number of at least 1", n_init)
-    if not q > 1:
-        raise bad_parameter("q", "fit_two_latents", "a number above 1", q)
+    states = (tuple(n_states), Wholes(2, 1))
+    check("fit_two_latents", n_states=states, n_init=(n_init, Whole(1)), q=(q, Number(above=1)))
+    k1, k2 = map(int, n_states)
     tree = Tree.star(k1 * k2, table.cardinalities, names=table.names)
     starts = random_starts(tree, n_init, rng)
     root = rng.standard_exponential((n_init, k1 + k2))  # P(z1) and P(z2) uniform on their simplices
     pair = root[:, :k1, None] * root[:, None, k1:]
     starts[:, : k1 * k2] = (pair / pair.sum(axis=(1, 2), keepdims=True)).reshape(n_init, -1)
+    if start is not None:
+        starts[0] = start.parameters
     model = Model(tree, table.variables, starts[0])
     return _climb(model, table, (k1, k2), starts, q, prior, basis, tol, max_iterations, budget, n_jobs)
 

@@ -12,12 +12,11 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from .._model import Model
+from .._model import Counts, Model
 from .._table import Table
-from .._tree import Tree
 from .._types import FloatArray
+from ..engine._messages import Messages
 from ..engine._plan import Plan
 from ..runner import Budget, Clock, OnProgress, StopReason
 from ._ascent import ProgressReporter, clock_of, fitted, started
@@ -69,9 +68,9 @@ def winner_take_all(
     reason = StopReason.ITERATIONS
     try:
         while len(trace) <= max_iterations:
-            log_likelihood, states = most_probable(plan, theta)
+            completed = most_probable(plan, theta)
             s.evaluations += 1
-            energy = log_likelihood + s.log_prior(theta)
+            energy = completed.log_likelihood + s.log_prior(theta)
             if trace and not energy - trace[-1] >= max(tol, 1e-300):
                 reason = StopReason.CONVERGED
                 break
@@ -80,11 +79,11 @@ def winner_take_all(
             if clock.expired:
                 reason = StopReason.TIME
                 break
-            theta = s.maximised(np.where(s.free, completed(plan, states) + s.pseudo, 0.0), theta)
+            theta = s.maximised(np.where(s.free, completed.vector + s.pseudo, 0.0), theta)
     except KeyboardInterrupt:
         reason = StopReason.INTERRUPTED
     if not finish or reason is not StopReason.CONVERGED or len(trace) > max_iterations:
-        return fitted(s.at(theta), model, table, reason, trace, began)
+        return fitted(s.at(theta), model, table, reason, trace or [point.objective], began)
     theta = _softened(s, theta, first, trace[-1])
     options: dict[str, Any] = {"prior": prior, "basis": basis, "held": held, "tol": tol, "n_jobs": n_jobs}
     soft = em(
@@ -113,62 +112,7 @@ def _softened(s: Surface, theta: FloatArray, first: FloatArray, energy: float) -
     return theta
 
 
-def most_probable(plan: Plan, parameters: FloatArray) -> tuple[float, NDArray[np.int32]]:
-    """Log-likelihood of the rows completed in the most probable way, and these states, [rows, nodes].
-
-    A leaf of which nothing is known is no part of the completed data; its state is -1.
-    """
-    tree, n = plan.tree, len(plan.weights)
-    with np.errstate(divide="ignore"):
-        logs = np.log(parameters)
-    known = _known(plan)
-    below = [np.zeros((n, int(k))) for k in tree.cardinality]
-    for e in plan.evidence:
-        if e.likelihood is None:
-            below[e.node][(e.ids[:, None] >= 0) & (e.ids[:, None] != np.arange(tree.cardinality[e.node]))] = -np.inf
-        else:
-            with np.errstate(divide="ignore"):
-                below[e.node] += (np.log(e.likelihood) if e.log_likelihood is None else e.log_likelihood)[e.ids]
-    choice: dict[int, NDArray[np.intp]] = {}
-    for v in range(tree.n_nodes - 1, 0, -1):
-        reach = _table(tree, logs, v)[None] + below[v][:, None, :]  # [rows, parent, own]
-        choice[v] = reach.argmax(axis=2)
-        best = reach.max(axis=2)
-        own = known[v]
-        if own is not None and not tree.children[v]:
-            best[own < 0] = 0.0
-        below[int(tree.parent[v])] += best
-    top = _table(tree, logs, 0)[0] + below[0]
-    states = np.empty((n, tree.n_nodes), dtype=np.int32)
-    states[:, 0] = top.argmax(axis=1)
-    for v in range(1, tree.n_nodes):
-        states[:, v] = choice[v][np.arange(n), states[:, int(tree.parent[v])]]
-        own = known[v]
-        if own is not None and not tree.children[v]:
-            states[own < 0, v] = -1
-    return float(plan.weights @ top.max(axis=1)), states
-
-
-def completed(plan: Plan, states: NDArray[np.int32]) -> FloatArray:
-    """Counts of completed rows."""
-    tree, out = plan.tree, np.zeros(plan.tree.size)
-    for v in range(tree.n_nodes):
-        seen = states[:, v] >= 0
-        at = tree.offsets[v] + states[seen, v].astype(np.int64)
-        if v:
-            at += states[seen, int(tree.parent[v])].astype(np.int64) * int(tree.cardinality[v])
-        out += np.bincount(at, weights=plan.weights[seen], minlength=tree.size)
-    return out
-
-
-def _known(plan: Plan) -> list[NDArray[np.int32] | None]:
-    """What is seen of each node, row by row; None for latents."""
-    out: list[NDArray[np.int32] | None] = [None] * plan.tree.n_nodes
-    for e in plan.evidence:
-        if e.likelihood is None:
-            out[e.node] = e.ids
-    return out
-
-
-def _table(tree: Tree, logs: FloatArray, v: int) -> FloatArray:
-    return logs[tree.offsets[v] : tree.offsets[v + 1]].reshape(int(tree.rows[v]), -1)
+def most_probable(plan: Plan, parameters: FloatArray) -> Counts:
+    """Log-likelihood and counts of the rows completed in the most probable way."""
+    found = Messages(plan.tree, parameters, plan.evidence, "max", n_rows=len(plan.weights))
+    return found.evaluated(plan.weights)

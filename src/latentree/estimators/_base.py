@@ -24,7 +24,7 @@ from ..estimation import Fit
 from ..formats._frame import table_from
 from ..infer import find_node, log_likelihood_rows, posterior, query, sample
 from ..report import Page, Shown, class_label, explore, to_text
-from ..score import BivariateResiduals, FitStatistics, Score
+from ..score import BivariateResiduals, FitStatistics, ScoreValue
 from ._inputs import Form, RandomState, columns_of, generator, is_whole, softened, validated, weights_of
 
 __all__ = ["ModelEstimator", "RowDensity", "ScoreMethod", "posteriors"]
@@ -151,7 +151,7 @@ class ModelEstimator(BaseEstimator):  # type: ignore[misc]
         told = self.report(statistics=statistics)
         return Shown(to_text(told, width=width, max_variables=max_variables, max_states=max_states))
 
-    def scores(self, names: str | Sequence[str] | None = None) -> dict[str, Score]:
+    def scores(self, names: str | Sequence[str] | None = None) -> dict[str, ScoreValue]:
         """Score the fit by everything, or by what is named, higher being better; see :func:`latentree.score.scores`."""
         check_is_fitted(self)
         return score_functions.scores(self.fit_, names)

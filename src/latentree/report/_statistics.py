@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..dimension import effective_dimension
 from ..errors import LatentreeError
 from ..estimation import Fit
 from ..score import SCORES, average_posteriors, bivariate_residuals, fit_statistics, scores
+from ..score._criteria import effective_dimension_of
 
 __all__ = ["statistics"]
 
-QUICK = tuple(name for name in SCORES if not name.startswith(("laplace", "variational")))
+QUICK = tuple(name for name, score in SCORES.items() if score.cost == "quick")
 """Scores that cost no more than a fit does."""
 
 
@@ -41,7 +41,7 @@ def statistics(fit: Fit, *, everything: bool = False) -> dict[str, Any]:
     >>> round(found["absolute"]["g2"], 3), found["absolute"]["degrees_of_freedom"], found["identified"]
     (2.72, 6, True)
     """
-    effective = effective_dimension(fit.model.tree)
+    effective = effective_dimension_of(fit)
     return {
         "absolute": fit_statistics(fit).to_dict(),
         "residuals": _dict_of(bivariate_residuals, fit),

@@ -2,66 +2,42 @@
 
 from __future__ import annotations
 
-from ._absolute import FitStatistics, fit_statistics, power_divergence
-from ._aliasing import aliasing
-from ._assignment import Assignment, average_posteriors
-from ._bootstrap import BootstrapFit, BootstrapLrt, bootstrap_fit, bootstrap_lrt
-from ._cheeseman_stutz import cs, cs_ml, cse, mled
-from ._classification import awe, classification_likelihood, icl, icl_bic
-from ._criteria import aic, aic3, bic, bice, caic, draper, sabic
-from ._holdout import empirical_kl, holdout, split
-from ._laplace import information, laplace
-from ._marginal import marginal_likelihood
-from ._mode import likelihood_mode, posterior_mode
-from ._residuals import BivariateResiduals, bivariate_residuals
-from ._scores import SCORES, Score, scores
-from ._separation import entropy, relative_entropy
-from ._uncertainty import StandardErrors, standard_errors
-from ._variational import variational, variational_trace
+import importlib
+from typing import Any
 
-__all__ = [
-    "SCORES",
-    "Assignment",
-    "BivariateResiduals",
-    "BootstrapFit",
-    "BootstrapLrt",
-    "FitStatistics",
-    "Score",
-    "StandardErrors",
-    "aic",
-    "aic3",
-    "aliasing",
-    "average_posteriors",
-    "awe",
-    "bic",
-    "bice",
-    "bivariate_residuals",
-    "bootstrap_fit",
-    "bootstrap_lrt",
-    "caic",
-    "classification_likelihood",
-    "cs",
-    "cs_ml",
-    "cse",
-    "draper",
-    "empirical_kl",
-    "entropy",
-    "fit_statistics",
-    "holdout",
-    "icl",
-    "icl_bic",
-    "information",
-    "laplace",
-    "likelihood_mode",
-    "marginal_likelihood",
-    "mled",
-    "posterior_mode",
-    "power_divergence",
-    "relative_entropy",
-    "sabic",
-    "scores",
-    "split",
-    "standard_errors",
-    "variational",
-    "variational_trace",
-]
+from ._registry import SCORES, Penalty, Score
+
+_MODULES = {
+    "_absolute": ("FitStatistics", "fit_statistics", "power_divergence"),
+    "_aliasing": ("aliasing",),
+    "_assignment": ("Assignment", "average_posteriors"),
+    "_bootstrap": ("BootstrapFit", "BootstrapLrt", "bootstrap_fit", "bootstrap_lrt"),
+    "_cheeseman_stutz": ("cs", "cs_ml", "cse", "mled"),
+    "_classification": ("awe", "classification_likelihood", "icl", "icl_bic"),
+    "_criteria": ("aic", "aic3", "bic", "bice", "caic", "draper", "sabic"),
+    "_holdout": ("empirical_kl", "holdout", "split"),
+    "_laplace": ("information", "laplace"),
+    "_marginal": ("marginal_likelihood",),
+    "_mode": ("likelihood_mode", "posterior_mode"),
+    "_residuals": ("BivariateResiduals", "bivariate_residuals"),
+    "_scores": ("ScoreValue", "scores"),
+    "_separation": ("entropy", "relative_entropy"),
+    "_uncertainty": ("StandardErrors", "standard_errors"),
+    "_variational": ("variational", "variational_trace"),
+}
+_HOME = {name: module for module, names in _MODULES.items() for name in names}
+
+__all__ = ["SCORES", "Penalty", "Score", *_HOME]
+
+
+def __getattr__(name: str) -> Any:
+    # Names are loaded when first used (PEP 562): the registry of scores is read without the libraries they need.
+    if name not in _HOME:
+        raise AttributeError(f"module 'latentree.score' has no attribute {name!r}")
+    value = getattr(importlib.import_module(f".{_HOME[name]}", __name__), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -19,10 +19,11 @@ import numpy as np
 from scipy.special import gammaincc
 
 from .._model import Model
+from .._options import Number, Whole, check
 from .._table import Table
 from .._types import FloatArray
 from ..engine._plan import Plan, evidence_of
-from ..errors import DataError, bad_parameter
+from ..errors import DataError
 from ..estimation._fit import Fit
 
 __all__ = ["FitStatistics", "cells", "chi_square_p", "expected_counts", "fit_statistics", "power_divergence"]
@@ -96,7 +97,7 @@ def fit_statistics(fit: Fit, *, n_parameters: int | None = None, complete_rows: 
     fit : Fit
         A fitted model, any tree.
     n_parameters : int, optional
-        Number of free parameters, for instance the effective dimension. Default: those of the structure.
+        Number of free parameters, for instance the effective dimension. Default: those of the fit.
     complete_rows : bool, default False
         Leave out rows with missing cells, and expect as many rows as are left (poLCA's convention). Without this,
         nothing is computed from data with missing cells: they are no table of counts.
@@ -117,7 +118,10 @@ def fit_statistics(fit: Fit, *, n_parameters: int | None = None, complete_rows: 
     (2.72, 6, 0.84)
     """
     model = fit.model
-    d = model.tree.n_parameters if n_parameters is None else _checked_parameters(n_parameters)
+    d = fit.n_parameters
+    if n_parameters is not None:
+        check("fit_statistics", n_parameters=(n_parameters, Whole(0)))
+        d = int(n_parameters)
     table = matched(model, fit.table)
     whole = (table.codes >= 0).all(axis=1)
     n_cells = cells(model)
@@ -172,8 +176,7 @@ def power_divergence(fit: Fit, power: float, *, complete_rows: bool = False) -> 
     DataError
         When cells are missing, unless ``complete_rows``.
     """
-    if not power > -1:
-        raise bad_parameter("power", "power_divergence", "a number above -1", power)
+    check("power_divergence", power=(power, Number(above=-1)))
     table = matched(fit.model, fit.table)
     whole = (table.codes >= 0).all(axis=1)
     if not whole.all() and not (complete_rows and whole.any()):
@@ -246,9 +249,3 @@ def _sparse(n: float, n_cells: int) -> str | None:
         f"{n:g} rows for {n_cells:,} possible ones are too few for the chi-square distribution to be a good guide: "
         "trust the p-values of bootstrap_fit."
     )
-
-
-def _checked_parameters(given: int) -> int:
-    if isinstance(given, bool) or not isinstance(given, int | np.integer) or given < 0:
-        raise bad_parameter("n_parameters", "fit_statistics", "a whole number of at least 0", given)
-    return int(given)

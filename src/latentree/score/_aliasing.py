@@ -6,9 +6,10 @@ from math import lgamma, log
 
 import numpy as np
 
+from .._model import Model
 from .._types import FloatArray
 from ..estimation._fit import Fit
-from ..estimation._two_latents import TwoLatentsFit
+from ._layout import layout_of
 
 __all__ = ["COINCIDE", "aliasing"]
 
@@ -37,8 +38,9 @@ def aliasing(fit: Fit, *, tol: float = COINCIDE) -> float:
     >>> round(float(np.exp(aliasing(fit))))
     2
     """
-    if isinstance(fit, TwoLatentsFit):
-        return _of_pair(fit, tol)
+    pair = layout_of(fit).pair
+    if pair is not None:
+        return _of_pair(fit.model, pair, tol)
     tree = fit.model.tree
     total = 0.0
     for z in map(int, tree.latent):
@@ -46,10 +48,11 @@ def aliasing(fit: Fit, *, tol: float = COINCIDE) -> float:
     return total
 
 
-def _of_pair(fit: TwoLatentsFit, tol: float) -> float:
-    k1, k2 = fit.n_states
-    leaves = [fit.model.table(v).reshape(k1, k2, -1) for v in range(1, fit.model.tree.n_nodes)]
-    first, second = fit.factors
+def _of_pair(model: Model, pair: tuple[int, int], tol: float) -> float:
+    k1, k2 = pair
+    leaves = [model.table(v).reshape(k1, k2, -1) for v in range(1, model.tree.n_nodes)]
+    root = model.table(0).reshape(pair)
+    first, second = root.sum(axis=1), root.sum(axis=0)
     total = _relabellings(np.hstack([first[:, None], *(t.reshape(k1, -1) for t in leaves)]), tol)
     total += _relabellings(np.hstack([second[:, None], *(t.swapaxes(0, 1).reshape(k2, -1) for t in leaves)]), tol)
     return total + (log(2.0) if k1 == k2 > 1 else 0.0)  # the two latents themselves can be swapped

@@ -17,14 +17,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._model import Model
+from .._options import Whole, check
 from .._table import Table
 from .._tree import Tree
 from .._types import FloatArray
-from ..errors import DataError, bad_parameter
+from ..errors import DataError
 from ..estimation import Fit, fit_classes, restart_em
 from ..infer import sample
 from ..runner import Budget, Clock, OnProgress, Progress, StopReason, run, spawn
 from ._absolute import divergence, expected_counts, fit_statistics, matched
+from ._mode import refit
 
 __all__ = ["BootstrapFit", "BootstrapLrt", "Resampler", "bootstrap_fit", "bootstrap_lrt", "replicate"]
 
@@ -32,6 +34,12 @@ Result = TypeVar("Result")
 
 SPLIT = 0.2
 """How far the two halves of a class that is split to start from are moved apart."""
+
+NEARLY = 1e-9
+"""Weights this close to whole numbers, relatively, are whole."""
+
+MOST_ROWS = 10**8
+"""More rows than this are not drawn."""
 
 TIE = 1e-4
 """Statistics that differ by less are equal: EM stops about this far from its limit."""
@@ -101,7 +109,7 @@ def bootstrap_fit(
     Parameters
     ----------
     fit : Fit
-        A fitted model, any tree. The weights must sum to a whole number.
+        A fitted model, any tree, or two independent latents. Weights: as in :func:`bootstrap_lrt`.
     rng : numpy.random.Generator
         Source of the replicates.
     n_replicates : int, default 100
@@ -115,7 +123,8 @@ def bootstrap_fit(
     budget : Budget or Clock, optional
         Time limit; what was done until then is returned, as after Ctrl-C.
     **options
-        Those of :func:`latentree.estimation.restart_em`, for instance the prior that the fit was made with.
+        Those of :func:`latentree.estimation.restart_em` (for two independent latents, of ``fit_two_latents``), for
+        instance the prior that the fit was made with.
 
     Returns
     -------
@@ -137,7 +146,7 @@ def bootstrap_fit(
 
     def one(own: np.random.Generator) -> tuple[float, float]:
         table = resampler.draw(own)
-        again = restart_em(fit.model, table, rng=own, n_init=n_init, finalists=finalists, include=True, **options)
+        again = refit(fit, table, rng=own, n_init=n_init, finalists=finalists, **options)
         expected = expected_counts(again.model, table, float(table.weights.sum()))
         return divergence(table.weights, expected, 0.0), divergence(table.weights, expected, 1.0)
 
@@ -217,7 +226,10 @@ def bootstrap_lrt(
     Parameters
     ----------
     table : Table
-        The data. The weights must sum to a whole number (with missing cells: over each pattern of them).
+        The data. A weight is a number of rows: where those that miss the same cells have a total weight of 12.4, twelve
+        rows that miss them are drawn, and one more that counts 0.4. So the replicates weigh as much as the data, and
+        whole weights are the same as repeated rows. Scale survey weights so that they sum to the effective number of
+        respondents, ``w * w.sum() / (w**2).sum()`` (Kish): the test believes that it has seen as many rows as they say.
     k : int
         Number of classes of the alternative, at least 2.
     rng : numpy.random.Generator
@@ -243,8 +255,7 @@ def bootstrap_lrt(
     >>> round(found.statistic, 2), found.p_value
     (78.36, 0.05)
     """
-    if isinstance(k, bool) or not isinstance(k, int | np.integer) or k < 2:
-        raise bad_parameter("k", "bootstrap_lrt", "a whole number of at least 2", k)
+    check("bootstrap_lrt", k=(k, Whole(2)))
     clock = budget if isinstance(budget, Clock) else (budget or Budget()).start()
     settings = {"n_init": n_init, "finalists": finalists, **options}
     null, alternative, statistic = _both(table, int(k), rng, **settings)
@@ -301,7 +312,7 @@ def _split_class(model: Model, rng: np.random.Generator) -> Model:
 
 @dataclass(frozen=True, eq=False)
 class Resampler:
-    """Draws data from a model, with as many rows and the same cells missing as in a table.
+    """Draws data from a model that weigh as much as a table, with the same cells missing.
 
     Attributes
     ----------
@@ -309,12 +320,15 @@ class Resampler:
         What to draw from.
     n_rows : int array [groups]
         Rows to draw for each pattern of missing cells.
+    rest : float array [groups]
+        Weight of one more row for each of these patterns; 0 for none.
     missing : bool array [groups, variables]
         The patterns of missing cells.
     """
 
     model: Model
     n_rows: NDArray[np.int64]
+    rest: FloatArray
     missing: NDArray[np.bool_]
 
     @classmethod
@@ -323,28 +337,43 @@ class Resampler:
         own = matched(model, table)
         missing, group = np.unique(own.codes < 0, axis=0, return_inverse=True)
         weights = np.bincount(group.ravel(), weights=own.weights).astype(np.float64)
-        return cls(model, whole_counts(weights), missing)
+        return cls(model, *whole_and_rest(weights), missing)
 
     def draw(self, rng: np.random.Generator) -> Table:
         """Draw a data set."""
         codes = sample(self.model, int(self.n_rows.sum()), rng)
         codes[np.repeat(self.missing, self.n_rows, axis=0)] = -1
-        return Table.from_codes(codes, self.model.variables)
+        parts = self.rest > 0
+        if not parts.any():
+            return Table.from_codes(codes, self.model.variables)
+        more = sample(self.model, int(parts.sum()), rng)
+        more[self.missing[parts]] = -1
+        weights = np.concatenate([np.ones(len(codes)), self.rest[parts]])
+        return Table.from_codes(np.vstack([codes, more]), self.model.variables, weights)
 
 
-def whole_counts(weights: FloatArray) -> NDArray[np.int64]:
-    """Weights as numbers of rows to draw."""
-    nearest = np.rint(weights)
-    off = np.abs(weights - nearest) > 1e-9 * np.maximum(weights, 1.0)
-    if off.any() or nearest.sum() < 1:
-        worst = float(weights[int(np.argmax(off))])
+def whole_and_rest(weights: FloatArray) -> tuple[NDArray[np.int64], FloatArray]:
+    """Weights as numbers of rows to draw, and what one more row counts.
+
+    Examples
+    --------
+    >>> whole, rest = whole_and_rest(np.array([3.0, 0.25]))
+    >>> whole.tolist(), rest.tolist()
+    ([3, 0], [0.0, 0.25])
+    """
+    total = float(weights.sum())
+    if not 1 - NEARLY <= total <= MOST_ROWS:
         raise DataError(
-            "The bootstrap draws whole rows, but the weights (with missing cells: of the rows that miss the same "
-            f"cells) sum to {worst:.6g}. Use counts as weights, or scale the weights so that they sum to the number "
-            "of rows."
+            "The bootstrap takes a weight for a number of rows, and the weights sum to {total:.6g}; it draws from 1 to "
+            "{most:,} rows. Scale the weights, for instance so that they sum to the number of rows.",
+            total=total,
+            most=MOST_ROWS,
         )
-    counts: NDArray[np.int64] = nearest.astype(np.int64)
-    return counts
+    nearest = np.rint(weights)
+    near = np.abs(weights - nearest) <= NEARLY * np.maximum(weights, 1.0)
+    whole = np.where(near, nearest, np.floor(weights))
+    counts: NDArray[np.int64] = whole.astype(np.int64)
+    return counts, np.where(near, 0.0, weights - whole)
 
 
 def replicate(
@@ -365,10 +394,7 @@ def replicate(
     >>> len(done), reason.name
     (3, 'FINISHED')
     """
-    if isinstance(n, bool) or not isinstance(n, int | np.integer) or n < 1:
-        raise bad_parameter("n_replicates", "a bootstrap", "a whole number of at least 1", n)
-    if isinstance(n_jobs, bool) or not isinstance(n_jobs, int | np.integer) or n_jobs < 1:
-        raise bad_parameter("n_jobs", "a bootstrap", "a whole number of at least 1", n_jobs)
+    check("a bootstrap", n_replicates=(n, Whole(1)), n_jobs=(n_jobs, Whole(1)))
     clock = budget if isinstance(budget, Clock) else (budget or Budget()).start()
     generators = iter(spawn(rng, int(n)))
     with _pool(int(n_jobs)) as pool:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from ..errors import bad_parameter
+from .._options import OneOf, check
 from ..estimation._fit import Basis, Fit, Prior
 from ._aliasing import aliasing as log_aliases
 from ._criteria import effective_dimension_of, log_n
@@ -62,7 +62,7 @@ def cs(fit: Fit, *, prior: Prior = 1.0, basis: Basis = "softmax", at: At = "map"
     mode = evaluated_at(fit, at, prior, basis)
     layout = layout_of(mode)
     counts = layout.counts(mode.counts.vector)
-    completed = log_product(counts, layout.parameters(mode))
+    completed = log_product(counts, layout.parameters(mode.model))
     value = mode.log_likelihood - completed + log_evidence(layout, counts, layout.alphas(prior))
     return value + (log_aliases(mode) if aliasing else 0.0)
 
@@ -80,8 +80,7 @@ def cse(fit: Fit, *, prior: Prior = 1.0, basis: Basis = "softmax", at: At = "map
 
 def evaluated_at(fit: Fit, at: At, prior: Prior, basis: Basis) -> Fit:
     """The fit whose parameters a score is taken at."""
-    if at not in ("map", "ml", "given"):
-        raise bad_parameter("at", "cs", "'map', 'ml' or 'given'", at)
+    check("cs", at=(at, OneOf("map", "ml", "given")))
     if at == "map":
         return posterior_mode(fit, prior, basis)
     return likelihood_mode(fit) if at == "ml" else fit

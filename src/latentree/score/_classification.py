@@ -11,7 +11,8 @@ import numpy as np
 from .._model import Model
 from .._table import Table
 from .._types import FloatArray
-from ..engine._plan import Evidence, evidence_of
+from ..engine._messages import Messages
+from ..engine._plan import evidence_of
 from ..errors import ModelError
 from ..estimation._fit import Fit
 from ._criteria import log_n
@@ -25,7 +26,7 @@ def classification_likelihood(fit: Fit) -> float:
     """Expected log-likelihood of the completed data: LL less the entropy of the hidden values (W 4.11)."""
     _needs_latent(fit, "The classification likelihood")
     layout = layout_of(fit)
-    return log_product(layout.counts(fit.counts.vector), layout.parameters(fit))
+    return log_product(layout.counts(fit.counts.vector), layout.parameters(fit.model))
 
 
 def icl_bic(fit: Fit) -> float:
@@ -67,36 +68,11 @@ def icl(fit: Fit) -> float:
 
 
 def assigned_counts(model: Model, table: Table) -> FloatArray:
-    """Counts of the data completed by the most probable joint state of each row (W 4.12), by max-product."""
-    tree, evidence = model.tree, evidence_of(model, table)
-    n, rows = table.n_patterns, np.arange(table.n_patterns)
-    with np.errstate(divide="ignore"):
-        logs = [np.log(model.table(v)) for v in range(tree.n_nodes)]
-    best = [np.zeros((n, int(k))) for k in tree.cardinality]
-    for e in evidence:
-        best[e.node] += _log_seen(e, int(tree.cardinality[e.node]))
-    choice: list[np.ndarray[tuple[int, ...], np.dtype[np.intp]]] = [np.empty(0, np.intp)] * tree.n_nodes
-    for v in range(tree.n_nodes - 1, 0, -1):
-        through = logs[v][None] + best[v][:, None, :]
-        choice[v] = through.argmax(axis=2)
-        best[tree.parent[v]] += through.max(axis=2)
-    state = [(logs[0] + best[0]).argmax(axis=1)]
-    counts = np.zeros(tree.size)
-    counts[: tree.cardinality[0]] = np.bincount(state[0], table.weights, int(tree.cardinality[0]))
-    missing = {e.node: e.ids < 0 for e in evidence}
-    for v in range(1, tree.n_nodes):
-        above = state[tree.parent[v]]
-        state.append(choice[v][rows, above])
-        kept = np.ones(n, bool) if tree.children[v] or v not in missing else ~missing[v]  # as in the engine's counts
-        cell = above * int(tree.cardinality[v]) + state[v]
-        own = slice(*tree.offsets[v : v + 2])
-        counts[own] = np.bincount(cell[kept], table.weights[kept], own.stop - own.start)
-    return counts
+    """Counts of the data completed by the most probable joint state of each row (W 4.12).
 
-
-def _log_seen(e: Evidence, k: int) -> FloatArray:
-    seen: FloatArray = np.where((e.ids[:, None] < 0) | (e.ids[:, None] == np.arange(k)), 0.0, -np.inf)
-    return seen
+    A leaf whose cell is missing is no part of the completed data: nothing is said about it, and it must not decide.
+    """
+    return Messages(model.tree, model.parameters, evidence_of(model, table), "max").counts(table.weights)
 
 
 def _needs_latent(fit: Fit, score: str) -> None:

@@ -7,12 +7,12 @@ from typing import Any
 import numpy as np
 
 from .._model import Model
+from .._options import Number, check
 from .._table import Table
 from ..engine._plan import Plan
-from ..errors import DataError, ModelError, bad_parameter
+from ..errors import DataError, bad_parameter
 from ..estimation._fit import Fit, Prior
-from ..estimation._restarts import restart_em
-from ..estimation._two_latents import TwoLatentsFit
+from ._mode import refit
 
 __all__ = ["empirical_kl", "holdout", "split"]
 
@@ -63,11 +63,9 @@ def holdout(
         return _log_score(fit.model, test)
     if rng is None:
         raise bad_parameter("rng", "holdout", "a numpy.random.Generator when no test data are given", rng)
-    if isinstance(fit, TwoLatentsFit):
-        raise ModelError("Two latents above every leaf are not fitted anew here: split the data, fit, and pass 'test'.")
     train, rest = split(fit.table, share, rng)
     options = {"n_init": 16, **options}
-    again = restart_em(fit.model, train, rng=rng, prior=prior, basis="softmax", **options)
+    again = refit(fit, train, rng=rng, include=False, prior=prior, basis="softmax", **options)
     return _log_score(again.model, rest)
 
 
@@ -90,8 +88,7 @@ def split(table: Table, share: float, rng: np.random.Generator) -> tuple[Table, 
     >>> train.n, test.n
     (75.0, 25.0)
     """
-    if not 0 < share < 1:
-        raise bad_parameter("share", "split", "between 0 and 1", share)
+    check("split", share=(share, Number(above=0, below=1)))
     counts = table.weights.round().astype(np.int64)
     if not np.array_equal(counts, table.weights):
         raise DataError("Holding out cases needs whole counts as weights. Pass test data of your own instead.")

@@ -10,11 +10,13 @@ from __future__ import annotations
 
 from math import log, pi
 from typing import Literal
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
+from .._options import OneOf, check
 from .._types import FloatArray
-from ..errors import ModelError, bad_parameter
+from ..errors import ModelError
 from ..estimation._fit import Basis, Fit, Prior
 from ._aliasing import aliasing as log_aliases
 from ._dirichlet import log_normaliser, log_product
@@ -25,6 +27,7 @@ from ._moments import moments_of_counts
 __all__ = ["PRIORS", "Hessian", "information", "laplace", "laplace_at"]
 
 Hessian = Literal["full", "block", "diagonal"]
+HESSIANS = OneOf("full", "block", "diagonal")
 
 PRIORS: dict[str, float] = {"softmax": 1.0, "probability": 1.01}
 """Dirichlet parameters of W 4.8.2: nearly flat, but no mode on the boundary."""
@@ -36,9 +39,10 @@ def laplace(
     basis: Basis = "softmax",
     hessian: Hessian = "full",
     prior: Prior = None,
+    at: Literal["map", "given"] = "map",
     aliasing: bool = False,
 ) -> float:
-    """Laplace's approximation of log P(D | m), at a posterior mode to which EM goes from the fit's parameters.
+    """Laplace's approximation of log P(D | m), at a posterior mode.
 
     ``log P(D | theta) + log P(theta) + d/2 ln(2 pi) - 1/2 ln |A|`` (W 4.5).
 
@@ -53,6 +57,8 @@ def laplace(
         state that is left out, the first).
     prior : float or mapping, optional
         Dirichlet parameters. Default: 1 in the softmax basis, 1.01 in the other (W 4.8.2).
+    at : {"map", "given"}
+        Take it at a posterior mode, to which EM goes from the fit's parameters; or at those, being a mode, as they are.
     aliasing : bool
         Add the logarithm of the number of relabellings (W 4.8.5).
 
@@ -66,10 +72,9 @@ def laplace(
     >>> round(laplace(fit) - exact, 3)
     -0.003
     """
-    if basis not in PRIORS:
-        raise bad_parameter("basis", "laplace", "'softmax' or 'probability'", basis)
+    check("laplace", basis=(basis, OneOf(*PRIORS)), at=(at, OneOf("map", "given")), hessian=(hessian, HESSIANS))
     prior = PRIORS[basis] if prior is None else prior
-    mode = posterior_mode(fit, prior, basis)
+    mode = posterior_mode(fit, prior, basis) if at == "map" else fit
     value = laplace_at(mode, information(mode, prior, basis), basis=basis, hessian=hessian, prior=prior)
     return value + (log_aliases(mode) if aliasing else 0.0)
 
@@ -78,7 +83,7 @@ def laplace_at(mode: Fit, a: FloatArray, *, basis: Basis, hessian: Hessian, prio
     """The approximation at a given mode, A being its :func:`information` there (W 4.5)."""
     layout = layout_of(mode)
     alpha = layout.alphas(prior)
-    log_prior = log_normaliser(layout, alpha) + log_product(_added(alpha, basis), layout.parameters(mode))
+    log_prior = log_normaliser(layout, alpha) + log_product(_added(alpha, basis), layout.parameters(mode.model))
     return mode.log_likelihood + log_prior + 0.5 * layout.n_free * log(2 * pi) - 0.5 * _log_det(layout, a, hessian)
 
 
@@ -97,11 +102,9 @@ def information(mode: Fit, prior: Prior, basis: Basis) -> FloatArray:
     float array [d, d]
     """
     layout = layout_of(mode)
-    theta = layout.parameters(mode)
+    theta = layout.parameters(mode.model)
     added = np.zeros(len(theta)) if prior is None else _added(layout.alphas(prior), basis)
-    model = mode.model
-    found = mode.table.map_parts(lambda rows: moments_of_counts(model, rows))
-    mean, covariance = (np.sum(own, axis=0) for own in zip(*found, strict=True))
+    mean, covariance = _moments(mode)
     n, variance = layout.counts(mean) + added, layout.covariance(covariance)
     free = np.ones(len(theta), dtype=bool)
     free[layout.starts] = False
@@ -125,13 +128,26 @@ def information(mode: Fit, prior: Prior, basis: Basis) -> FloatArray:
     return a
 
 
+_LATEST: WeakKeyDictionary[Fit, tuple[FloatArray, FloatArray]] = WeakKeyDictionary()
+"""The moments of the latest fit: the Hessians of all kinds are taken from them."""
+
+
+def _moments(mode: Fit) -> tuple[FloatArray, FloatArray]:
+    kept = _LATEST.get(mode)
+    if kept is None:
+        model = mode.model
+        found = mode.table.map_parts(lambda rows: moments_of_counts(model, rows))
+        kept = np.sum([own[0] for own in found], axis=0), np.sum([own[1] for own in found], axis=0)
+        _LATEST.clear()
+        _LATEST[mode] = kept
+    return kept
+
+
 def _added(alpha: FloatArray, basis: Basis) -> FloatArray:
     return alpha if basis == "softmax" else alpha - 1.0
 
 
 def _log_det(layout: Layout, a: FloatArray, hessian: Hessian) -> float:
-    if hessian not in ("full", "block", "diagonal"):
-        raise bad_parameter("hessian", "laplace", "'full', 'block' or 'diagonal'", hessian)
     if hessian == "full":
         parts = [a]
     elif hessian == "block":

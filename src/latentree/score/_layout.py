@@ -13,10 +13,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._lazy import cached_property
+from .._model import Model
 from .._tree import Tree
 from .._types import FloatArray
 from ..errors import ModelError
-from ..estimation._fit import Fit, Prior, pseudo_counts
+from ..estimation._fit import Basis, Fit, Prior, pseudo_counts
 from ..estimation._two_latents import TwoLatentsFit
 
 __all__ = ["Layout", "layout_of"]
@@ -30,18 +31,37 @@ class Layout:
     ----------
     tree : Tree
         The engine's structure.
-    widths : int array [rows]
-        Entries of each row.
-    hidden : bool array [rows]
-        Whether the row is part of a latent variable's table.
-    fold : float array [parameters, size] or None
-        1 where a parameter is a factor of an entry of the engine's flat vector; None if they are the same.
+    pair : (int, int), optional
+        States of two independent latents, whose pairs are the states of the root.
     """
 
     tree: Tree
-    widths: NDArray[np.int64]
-    hidden: NDArray[np.bool_]
-    fold: FloatArray | None = None
+    pair: tuple[int, int] | None = None
+
+    @cached_property
+    def widths(self) -> NDArray[np.int64]:
+        """Entries of each row."""
+        own = np.repeat(self.tree.cardinality.astype(np.int64), self.tree.rows)
+        return own if self.pair is None else np.concatenate([self.pair, own[1:]])
+
+    @cached_property
+    def hidden(self) -> NDArray[np.bool_]:
+        """Whether each row is part of a latent variable's table."""
+        own = np.repeat(self.tree.variable < 0, self.tree.rows)
+        return own if self.pair is None else np.concatenate([[True, True], own[1:]])
+
+    @cached_property
+    def fold(self) -> FloatArray | None:
+        """1 where a parameter is a factor of an entry of the engine's flat vector; None if they are the same."""
+        if self.pair is None:
+            return None
+        (k1, k2), size = self.pair, self.tree.size
+        root = np.arange(k1 * k2)
+        fold = np.zeros((k1 + k2 + size - len(root), size))
+        fold[root // k2, root] = 1.0
+        fold[k1 + root % k2, root] = 1.0
+        fold[np.arange(k1 + k2, len(fold)), np.arange(len(root), size)] = 1.0
+        return fold
 
     @cached_property
     def starts(self) -> NDArray[np.int64]:
@@ -81,34 +101,44 @@ class Layout:
         product: FloatArray = np.where(self.fold > 0, parameters[:, None], 1.0).prod(axis=0)
         return product
 
-    def parameters(self, fit: Fit) -> FloatArray:
-        """The parameters of a fit."""
-        if isinstance(fit, TwoLatentsFit):
-            k = fit.n_states[0] * fit.n_states[1]
-            return np.concatenate([*fit.factors, fit.model.parameters[k:]])
-        return fit.model.parameters
+    def parameters(self, model: Model) -> FloatArray:
+        """The parameters of a model."""
+        if self.pair is None:
+            return model.parameters
+        root = model.table(0).reshape(self.pair)
+        return np.concatenate([root.sum(axis=1), root.sum(axis=0), model.parameters[root.size :]])
+
+    def moves(self, parameters: FloatArray) -> FloatArray | None:
+        """Derivatives of the engine's entries by the parameters, [size, parameters]; None if they are the same."""
+        if self.fold is None or self.pair is None:
+            return None
+        (k1, k2), moves = self.pair, self.fold.T.copy()
+        root = np.arange(k1 * k2)
+        moves[root, root // k2] = parameters[k1 + root % k2]
+        moves[root, k1 + root % k2] = parameters[root // k2]
+        return moves
+
+    def touched(self, marked: NDArray[np.bool_]) -> NDArray[np.bool_]:
+        """Entries of the engine's vector that a marked parameter is a factor of."""
+        return marked if self.fold is None else marked @ self.fold > 0
+
+    def pseudo(self, prior: Prior, basis: Basis) -> FloatArray | None:
+        """What a Dirichlet prior adds to the expected counts of the parameters."""
+        if self.pair is None or prior is None:
+            return pseudo_counts(self.tree, prior, basis)
+        if not isinstance(prior, int | float):
+            raise ModelError("With two latents above every leaf the prior must be one number.")
+        added = pseudo_counts(self.tree, prior, basis)
+        return None if added is None else np.full(int(self.widths.sum()), float(added[0]))
 
     def alphas(self, prior: Prior) -> FloatArray:
         """The Dirichlet parameter of each entry."""
-        if self.fold is not None and not isinstance(prior, int | float):
-            raise ModelError("With two latents above every leaf the prior must be one number.")
-        alpha = pseudo_counts(self.tree, prior, "softmax")
+        alpha = self.pseudo(prior, "softmax")
         if alpha is None or (alpha <= 0).any():
             raise ModelError("A marginal likelihood needs a prior above 0 for every parameter.")
-        return alpha if self.fold is None else np.full(int(self.widths.sum()), float(alpha[0]))
+        return alpha
 
 
 def layout_of(fit: Fit) -> Layout:
     """Rows of parameters of a fit."""
-    tree = fit.model.tree
-    widths = np.repeat(tree.cardinality.astype(np.int64), tree.rows)
-    hidden = np.repeat(tree.variable < 0, tree.rows)
-    if not isinstance(fit, TwoLatentsFit):
-        return Layout(tree, widths, hidden)
-    k1, k2 = fit.n_states
-    root, size = k1 * k2, tree.size
-    fold = np.zeros((k1 + k2 + size - root, size))
-    fold[np.arange(root) // k2, np.arange(root)] = 1.0
-    fold[k1 + np.arange(root) % k2, np.arange(root)] = 1.0
-    fold[np.arange(k1 + k2, len(fold)), np.arange(root, size)] = 1.0
-    return Layout(tree, np.concatenate([[k1, k2], widths[1:]]), np.concatenate([[True, True], hidden[1:]]), fold)
+    return Layout(fit.model.tree, fit.n_states if isinstance(fit, TwoLatentsFit) else None)

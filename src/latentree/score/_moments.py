@@ -1,27 +1,39 @@
-"""Mean and covariance of the hidden counts, given the data: what Louis' identity needs (W 4.7, C.4).
+"""Louis' information: second derivatives of the log-likelihood, exactly, for any tree (W 4.7, C.4).
 
-A count is 1 in a row of data where parent and child are in a given pair of states. Given the row, the tree is still a
-Markov tree: P(child | parent, row) going down, P(parent | child, row) going up; so the pair of any two edges is a
-product of small matrices along the path between them. Exact, and linear in the number of distinct rows.
+P(row) is linear in each table, so that, with a and b entries of the flat vector and E(a | x) the posterior probability
+that row x uses entry a,
+
+    d log P(x) / da       = E(a | x) / a
+    d2 log P(x) / da db   = [E(a, b | x) - E(a | x) E(b | x)] / (a b),    E(a, b | x) = 0 within one table
+
+(Louis, J. R. Statist. Soc. B 44 (1982) 226-233, for a tree). Standard errors and Laplace's approximation both come
+from these sums.
 """
 
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 
 from .._model import Model
 from .._table import Table
 from .._tree import Tree
 from .._types import FloatArray
+from ..engine._messages import Messages
 from ..engine._plan import Evidence, evidence_of
+from ..errors import DataError
 
-__all__ = ["moments_of_counts"]
+__all__ = ["information_sums", "moments_of_counts"]
 
-_CELLS = 4_000_000  # numbers held at once
+NEGLIGIBLE = 1e-100
+"""Smaller posteriors are zero: products of them would be denormal numbers, which are slow."""
+
+BLOCK_CELLS = 2**22
+"""Patterns times parameters at a time."""
 
 
 def moments_of_counts(model: Model, table: Table) -> tuple[FloatArray, FloatArray]:
-    """Mean and covariance of the counts given the data: sums over the rows.
+    """Mean and covariance of the completed data's counts, given the data: sums over the rows.
 
     Here every missing cell is completed, also those of leaves, which the engine's counts leave out. Derivatives along
     distributions do not depend on that, as long as mean and covariance agree.
@@ -40,7 +52,6 @@ def moments_of_counts(model: Model, table: Table) -> tuple[FloatArray, FloatArra
 
     Examples
     --------
-    >>> from latentree import Tree
     >>> table = Table.from_codes([[0], [1]], weights=[3, 1])
     >>> model = Model(Tree.star(2, [2]), table.variables, [0.5, 0.5, 0.5, 0.5, 0.5, 0.5])
     >>> mean, covariance = moments_of_counts(model, table)
@@ -49,90 +60,96 @@ def moments_of_counts(model: Model, table: Table) -> tuple[FloatArray, FloatArra
     >>> covariance[:2, :2].tolist()
     [[1.0, -1.0], [-1.0, 1.0]]
     """
-    tree, evidence = model.tree, evidence_of(model, table)
-    mean, covariance = np.zeros(tree.size), np.zeros((tree.size, tree.size))
-    widest = int((tree.rows.astype(np.int64) * tree.cardinality).max() * tree.cardinality.max())
-    at_once = max(1, _CELLS // (widest * tree.n_nodes))
-    for first in range(0, table.n_patterns, at_once):
-        rows = slice(first, first + at_once)
-        given = _Rows(tree, model.parameters, [Evidence(e.node, e.ids[rows]) for e in evidence])
-        mean += given.mean(table.weights[rows])
-        covariance += given.covariance(table.weights[rows])
-    return mean, covariance
+    mean, products, pairs = information_sums(model, table)
+    pairs -= products
+    pairs[np.diag_indices_from(pairs)] += mean  # within one table one count is 1, the others 0
+    return mean, pairs
 
 
-class _Rows:
-    """Some rows of data, and the tree given each of them.
+def information_sums(model: Model, table: Table) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Sums over the rows of E(a | x), E(a | x) E(b | x) and E(a, b | x), as at the head of this module.
 
-    ``down[v][row, i, j]`` is P(v = j | parent = i, row) and ``up[v][row, j, i]`` P(parent = i | v = j, row).
+    The matrix of second derivatives is ``(third - second) / outer(parameters, parameters)``.
+
+    Parameters
+    ----------
+    model, table
+        A model and data.
+
+    Returns
+    -------
+    tuple of float arrays [size], [size, size], [size, size]
     """
-
-    def __init__(self, tree: Tree, parameters: FloatArray, evidence: list[Evidence]) -> None:
-        self.tree = tree
-        n = len(evidence[0].ids) if evidence else 1
-        tables = [
-            parameters[tree.offsets[v] : tree.offsets[v + 1]].reshape(tree.rows[v], -1) for v in range(tree.n_nodes)
-        ]
-        below = [np.ones((n, int(k))) for k in tree.cardinality]
-        for e in evidence:
-            seen = e.ids >= 0
-            below[e.node][seen] = np.eye(int(tree.cardinality[e.node]))[e.ids[seen]]
-        self.down: list[FloatArray] = [np.empty(0)] * tree.n_nodes
-        for v in range(tree.n_nodes - 1, 0, -1):
-            message = below[v] @ tables[v].T
-            self.down[v] = _ratio(tables[v] * below[v][:, None, :], message[:, :, None])
-            u = tree.parent[v]
-            below[u] = _ratio(below[u] * message, (below[u] * message).max(axis=1, keepdims=True))
-        root = tables[0] * below[0]
-        self.down[0] = _ratio(root, root.sum(axis=1, keepdims=True))[:, None, :]
-        marginal = [self.down[0][:, 0]]
-        self.edges = [self.down[0]]  # P(parent, v | row)
-        self.up: list[FloatArray] = [np.empty(0)]
-        for v in range(1, tree.n_nodes):
-            self.edges.append(marginal[tree.parent[v]][:, :, None] * self.down[v])
-            marginal.append(self.edges[v].sum(axis=1))
-            self.up.append(_ratio(self.edges[v].swapaxes(1, 2), marginal[v][:, :, None]))
-
-    def mean(self, weights: FloatArray) -> FloatArray:
-        return np.concatenate([weights @ e.reshape(len(weights), -1) for e in self.edges])
-
-    def covariance(self, weights: FloatArray) -> FloatArray:
-        tree = self.tree
-        own = [slice(*tree.offsets[v : v + 2]) for v in range(tree.n_nodes)]
-        flat = [e.reshape(len(weights), -1) for e in self.edges]
-        mean = np.hstack(flat)
-        out = np.zeros((tree.size, tree.size))
+    tree, evidence = model.tree, evidence_of(model, table)
+    first, second = np.zeros(tree.size), np.zeros((tree.size, tree.size))
+    third = np.zeros((tree.size, tree.size))
+    step = max(1, BLOCK_CELLS // tree.size)
+    for start in range(0, table.n_patterns, step):
+        part = slice(start, start + step)
+        weights = table.weights[part]
+        nodes, edges = _given_rows(
+            tree, model.parameters, [Evidence(e.node, e.ids[part]) for e in evidence], len(weights)
+        )
+        above = [np.ones((len(weights), 1)), *(nodes[u] for u in tree.parent[1:])]
+        used = np.hstack([(p[:, :, None] * e).reshape(len(weights), -1) for p, e in zip(above, edges, strict=True)])
+        first += weights @ used
+        second += used.T @ (weights[:, None] * used)
         for v in range(tree.n_nodes):
-            out[own[v], own[v]] = np.diag(weights @ flat[v])  # one of them is 1, the others 0
-            with_node = self._with_nodes(v, weights)
-            for w in range(v + 1, tree.n_nodes):
-                # P(edge of v, parent of w, w): w hangs on the rest through its parent
-                joint = np.matmul(with_node[int(tree.parent[w])].transpose(2, 1, 0), self.down[w].transpose(1, 0, 2))
-                out[own[v], own[w]] = joint.transpose(1, 0, 2).reshape(flat[v].shape[1], -1)
-                out[own[w], own[v]] = out[own[v], own[w]].T
-        covariance: FloatArray = out - mean.T @ (weights[:, None] * mean)
-        return covariance
-
-    def _with_nodes(self, v: int, weights: FloatArray) -> dict[int, FloatArray]:
-        """Weighted P(edge of v, u | row) for every inner node u, [row, edge, state of u]."""
-        tree = self.tree
-        edge = weights[:, None, None] * self.edges[v]
-        n, rows, k = edge.shape
-        found = {v: (edge[:, :, :, None] * np.eye(k)).reshape(n, rows * k, k)}
-        if v:
-            found[int(tree.parent[v])] = (edge[:, :, :, None] * np.eye(rows)[:, None, :]).reshape(n, rows * k, rows)
-        todo = list(found)
-        for u in todo:
-            if u and int(tree.parent[u]) not in found:
-                found[int(tree.parent[u])] = found[u] @ self.up[u]
-                todo.append(int(tree.parent[u]))
-            for c in tree.children[u]:
-                if c not in found and tree.children[c]:
-                    found[c] = found[u] @ self.down[c]
-                    todo.append(c)
-        return found
+            if tree.children[v]:
+                _add_pairs(third, tree, v, weights[:, None], above[v], nodes[v], edges)
+    return first, second, third
 
 
-def _ratio(a: FloatArray, b: FloatArray) -> FloatArray:
-    out: FloatArray = np.divide(a, b, out=np.zeros(np.broadcast_shapes(a.shape, b.shape)), where=b > 0)
-    return out
+def _given_rows(
+    tree: Tree, parameters: FloatArray, evidence: list[Evidence], n_rows: int
+) -> tuple[list[FloatArray], list[FloatArray]]:
+    """P(node | x) [rows, states], and P(node | parent, x) [rows, parent's states, states], of every node."""
+    found = Messages(tree, parameters, evidence, n_rows=n_rows, fill_leaves=True)
+    if np.isneginf(found.log_likelihood).any():
+        raise DataError("The model cannot produce some of the rows: there is no information at zero.")
+    for own in (*found.conditionals, *found.nodes):
+        own[own < NEGLIGIBLE] = 0.0
+    return found.nodes, found.conditionals
+
+
+def _add_pairs(
+    out: FloatArray,
+    tree: Tree,
+    v: int,
+    weights: FloatArray,
+    above: FloatArray,
+    here: FloatArray,
+    edges: list[FloatArray],
+) -> None:
+    """Add E(a, b | x) for pairs that meet in v: a in its own table and b below, or a and b in different branches."""
+    own = np.arange(tree.offsets[v], tree.offsets[v + 1]).reshape(tree.rows[v], -1)
+    for state in range(int(tree.cardinality[v])):
+        at, branch, given = _given_state(tree, v, state, edges)
+        down = (weights * above * edges[v][:, :, state]).T @ given
+        out[np.ix_(own[:, state], at)] += down
+        out[np.ix_(at, own[:, state])] += down.T
+        across = given.T @ (weights * here[:, state, None] * given)
+        across[branch[:, None] == branch] = 0.0
+        out[np.ix_(at, at)] += across
+
+
+def _given_state(
+    tree: Tree, v: int, state: int, edges: list[FloatArray]
+) -> tuple[NDArray[np.int64], NDArray[np.int64], FloatArray]:
+    """E(a | v = state, x) of the entries below v that it allows: where they are, in which branch, and the values."""
+    at, branch, values = [], [], []
+    for c in tree.children[v]:
+        first = edges[c][:, state, :]
+        k = first.shape[1]
+        at.append(tree.offsets[c] + state * k + np.arange(k))
+        branch.append(np.full(k, c))
+        values.append(first)
+        deeper = [(c, first)]
+        for u, p in deeper:
+            for d in tree.children[u]:
+                joint = p[:, :, None] * edges[d]
+                at.append(np.arange(tree.offsets[d], tree.offsets[d + 1]))
+                branch.append(np.full(len(at[-1]), c))
+                values.append(joint.reshape(len(joint), -1))
+                deeper.append((d, joint.sum(axis=1)))
+    return np.concatenate(at), np.concatenate(branch), np.hstack(values)

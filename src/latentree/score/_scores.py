@@ -2,76 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import partial
-from typing import Any
 
 import numpy as np
 
 from .._lazy import cached_property
+from .._registry import Registry
 from .._table import Table
-from .._types import FloatArray
-from ..errors import LatentreeError, bad_parameter
-from ..estimation._fit import Basis, Fit
+from ..errors import LatentreeError
+from ..estimation._fit import Fit
 from ._aliasing import aliasing as log_aliases
-from ._cheeseman_stutz import cs, cs_ml, cse, mled
-from ._classification import awe, icl, icl_bic
-from ._criteria import aic, aic3, bic, bice, caic, draper, sabic
 from ._holdout import holdout
-from ._laplace import PRIORS, Hessian, information, laplace, laplace_at
-from ._marginal import marginal_likelihood
+from ._laplace import PRIORS
 from ._mode import likelihood_mode, posterior_mode
-from ._variational import variational
+from ._registry import POINTS, SCORES, Score
 
-__all__ = ["ESTIMATES", "SCORES", "Score", "scores"]
-
-SCORES: dict[str, Callable[[Fit], float]] = {
-    "aic": aic,
-    "aic3": aic3,
-    "bic": bic,
-    "bice": bice,
-    "sabic": sabic,
-    "caic": caic,
-    "awe": awe,
-    "draper": draper,
-    "laplace": laplace,
-    "laplace_block": partial(laplace, hessian="block"),
-    "laplace_diagonal": partial(laplace, hessian="diagonal"),
-    "laplace_traditional": partial(laplace, basis="probability"),
-    "laplace_traditional_block": partial(laplace, basis="probability", hessian="block"),
-    "laplace_traditional_diagonal": partial(laplace, basis="probability", hessian="diagonal"),
-    "mled": mled,
-    "cs": cs,
-    "cs_ml": cs_ml,
-    "cse": cse,
-    "icl": icl,
-    "icl_bic": icl_bic,
-    "variational": variational,
-    "marginal_likelihood": marginal_likelihood,
-}
-"""Scores by name: functions of a fit alone, higher being better."""
-
-ESTIMATES = frozenset(
-    {"bic", "bice", "draper", "mled", "cs", "cs_ml", "cse", "variational"}
-    | {name for name in SCORES if name.startswith("laplace")}
-)
-"""Those that estimate log P(D | m) at one of its equal modes; relabelling can be corrected for."""
-
-_SOFTMAX = "posterior mode, Dirichlet(1), softmax basis"
-_TRADITIONAL = "posterior mode, Dirichlet(1.01), probability basis"
-_AT = {
-    **dict.fromkeys(("laplace", "laplace_block", "laplace_diagonal", "mled", "cs", "cse"), _SOFTMAX),
-    **{name: _TRADITIONAL for name in SCORES if name.startswith("laplace_traditional")},
-    "cs_ml": "maximum likelihood",
-    "variational": "variational posterior, Dirichlet(1)",
-    "marginal_likelihood": "no parameters, Dirichlet(1)",
-}
+__all__ = ["ScoreValue", "scores"]
 
 
 @dataclass(frozen=True)
-class Score:
-    """One score of a fit.
+class ScoreValue:
+    """The value of one score for one fit.
 
     Attributes
     ----------
@@ -90,7 +42,7 @@ class Score:
 
 def scores(
     fit: Fit, names: str | Sequence[str] | None = None, *, aliasing: bool = False, test: Table | None = None
-) -> dict[str, Score]:
+) -> dict[str, ScoreValue]:
     """Score a fit by everything, or by what is named.
 
     Scores that belong to other parameters than the fit's (posterior modes, maximum likelihood) are taken where EM goes
@@ -103,13 +55,13 @@ def scores(
     names : sequence of str, optional
         Among :data:`SCORES`, and ``holdout`` if there are test data. Default: all.
     aliasing : bool
-        Correct those in :data:`ESTIMATES` for relabelling (W 4.8.5).
+        Correct those that estimate log P(D | m) for relabelling (W 4.8.5).
     test : Table, optional
         Data for the hold-out score.
 
     Returns
     -------
-    dict of Score by name
+    dict of ScoreValue by name
 
     Examples
     --------
@@ -122,13 +74,14 @@ def scores(
     >>> found["marginal_likelihood"].value, found["marginal_likelihood"].reason[:15]
     (None, "'z' is latent: ")
     """
-    known = (*SCORES, *(("holdout",) if test is not None else ()))
-    wanted = known if names is None else (names,) if isinstance(names, str) else tuple(names)
-    for name in wanted:
-        if name not in known:
-            raise bad_parameter("names", "scores", f"among {', '.join(map(repr, known))}", name)
-    at = _Points(fit)
-    return {name: _score(name, at, aliasing, test) for name in wanted}
+    known = dict(SCORES)
+    if test is not None:
+        known["holdout"] = Score("holdout", "Hold-out", holdout, {"test": test})
+    wanted = tuple(known) if names is None else (names,) if isinstance(names, str) else tuple(names)
+    registry = Registry("score", known)
+    chosen = [registry.find(name, owner="scores", parameter="names") for name in wanted]
+    points = _Points(fit)
+    return {score.name: _value(score, points, aliasing) for score in chosen}
 
 
 class _Points:
@@ -142,45 +95,21 @@ class _Points:
         return likelihood_mode(self.fit)
 
     @cached_property
-    def softmax(self) -> tuple[Fit, FloatArray]:
-        return self._mode("softmax")
-
-    @cached_property
-    def traditional(self) -> tuple[Fit, FloatArray]:
-        return self._mode("probability")
-
-    @cached_property
-    def mode(self) -> Fit:
+    def softmax(self) -> Fit:
         return posterior_mode(self.fit, PRIORS["softmax"], "softmax")
 
-    def _mode(self, basis: Basis) -> tuple[Fit, FloatArray]:
-        mode = self.mode if basis == "softmax" else posterior_mode(self.fit, PRIORS[basis], basis)
-        return mode, information(mode, PRIORS[basis], basis)
+    @cached_property
+    def probability(self) -> Fit:
+        return posterior_mode(self.fit, PRIORS["probability"], "probability")
 
 
-def _score(name: str, points: _Points, aliasing: bool, test: Table | None) -> Score:
-    at = _AT.get(name, "parameters of the fit")
+def _value(score: Score, points: _Points, aliasing: bool) -> ScoreValue:
+    at = POINTS[score.at]
     try:
-        value, where = _value(name, points, test)
+        where = getattr(points, score.at, points.fit)
+        value = score(where, at="given") if where is not points.fit else score(where)
         if not np.isfinite(value):
-            return Score(None, at, f"It is {value}: the data are impossible under the model.")
-        return Score(value + (log_aliases(where) if aliasing and name in ESTIMATES else 0.0), at)
+            return ScoreValue(None, at, f"It is {value}: the data are impossible under the model.")
+        return ScoreValue(value + (log_aliases(where) if aliasing and score.estimates_evidence else 0.0), at)
     except LatentreeError as error:
-        return Score(None, at, str(error))
-
-
-def _value(name: str, points: _Points, test: Table | None) -> tuple[float, Fit]:
-    """A score, and the fit whose parameters it was taken at."""
-    if name == "holdout":
-        return holdout(points.fit, test), points.fit
-    if name.startswith("laplace"):
-        basis: Basis = "probability" if "traditional" in name else "softmax"
-        hessian: Hessian = "block" if "block" in name else "diagonal" if "diagonal" in name else "full"
-        mode, a = points.traditional if basis == "probability" else points.softmax
-        return laplace_at(mode, a, basis=basis, hessian=hessian, prior=PRIORS[basis]), mode
-    taken: dict[str, Any] = {"at": "given"}
-    if name in ("cs", "mled", "cse"):
-        return {"cs": cs, "mled": mled, "cse": cse}[name](points.mode, **taken), points.mode
-    if name == "cs_ml":
-        return cs(points.likelihood, **taken), points.likelihood
-    return float(SCORES[name](points.fit)), points.fit
+        return ScoreValue(None, at, str(error))

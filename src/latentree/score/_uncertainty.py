@@ -1,39 +1,37 @@
 """Standard errors and intervals of the probabilities of a fitted model.
 
-The information is exact. P(row) is linear in each table, so that, with a and b entries of the flat vector and E(a | x)
-the posterior probability that row x uses entry a,
-
-    d log P(x) / da       = E(a | x) / a
-    d2 log P(x) / da db   = [E(a, b | x) - E(a | x) E(b | x)] / (a b),    E(a, b | x) = 0 within one table
-
-(Louis, J. R. Statist. Soc. B 44 (1982) 226-233, for a tree). Directions within the simplex are scaled so that complete
-data would give the identity: the eigenvalues are then the shares of the information that the rows hold.
+The information is exact (:mod:`latentree.score._moments`), in the free parameters of the fit, constraints included.
+Directions within the simplex are scaled so that complete data would give the identity: the eigenvalues are then the
+shares of the information that the rows hold.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from itertools import permutations
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import linear_sum_assignment
-from scipy.special import expit, logit, logsumexp, ndtri
+from scipy.special import expit, logit, ndtri
 
-from .._model import Model, reordered, row_sums, spread
+from .._model import Model, reordered
+from .._options import Number, OneOf, check
 from .._table import Table
-from .._tree import Tree
 from .._types import FloatArray
-from ..errors import DataError, ModelError, bad_parameter
-from ..estimation import Fit, restart_em
-from ..estimation._fit import Basis, Held, Prior, held_mask, pseudo_counts
+from ..errors import ModelError, bad_parameter
+from ..estimation import Fit
+from ..estimation._fit import Basis, Held, Prior, held_mask
 from ..runner import Budget, Clock, OnProgress, StopReason
-from ._absolute import matched
-from ._bootstrap import Resampler, replicate, whole_counts
+from ._bootstrap import Resampler, replicate, whole_and_rest
+from ._layout import Layout, layout_of
+from ._mode import refit
+from ._moments import information_sums
 from ._residuals import profiles_below
 
-__all__ = ["StandardErrors", "information_sums", "matched_labels", "standard_errors"]
+__all__ = ["StandardErrors", "matched_labels", "standard_errors"]
 
 Method = Literal["information", "scores", "robust", "bootstrap"]
 Mask = NDArray[np.bool_]
@@ -46,12 +44,6 @@ NO_INFORMATION = 1e-6
 
 OFF_MAXIMUM = 0.01
 """A Newton step that would gain more log-likelihood than this shows that the fit is not at its maximum."""
-
-NEGLIGIBLE = 1e-100
-"""Smaller posteriors are zero: products of them would be denormal numbers, which are slow."""
-
-BLOCK_CELLS = 2**22
-"""Patterns times parameters at a time."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -185,31 +177,20 @@ def standard_errors(
     >>> found.table("B").round(3).tolist()
     [[0.05, 0.05], [0.066, 0.066]]
     """
-    if method not in ("information", "scores", "robust", "bootstrap"):
-        must = "'information', 'scores', 'robust' or 'bootstrap'"
-        raise bad_parameter("method", "standard_errors", must, method)
-    if not 0 < level < 1:
-        raise bad_parameter("level", "standard_errors", "a number between 0 and 1", level)
+    methods = OneOf("information", "scores", "robust", "bootstrap")
+    check("standard_errors", method=(method, methods), level=(level, Number(above=0, below=1)))
     if method != "bootstrap":
-        return _from_information(fit, method, level, pseudo_counts(fit.model.tree, prior, basis), held)
+        return _from_information(fit, method, level, prior, basis, held)
     if rng is None:
         raise bad_parameter("rng", "standard_errors", "a numpy.random.Generator for the bootstrap", rng)
     resample = _parametric(fit) if parametric else _of_rows(fit)
-    finalists = min(2, n_init)
+    pair, finalists = layout_of(fit).pair, min(2, n_init)
 
     def one(own: np.random.Generator) -> FloatArray:
-        again = restart_em(
-            fit.model,
-            resample(own),
-            rng=own,
-            n_init=n_init,
-            finalists=finalists,
-            include=True,
-            prior=prior,
-            basis=basis,
-            held=held,
+        again = refit(
+            fit, resample(own), rng=own, n_init=n_init, finalists=finalists, prior=prior, basis=basis, held=held
         )
-        return matched_labels(again.model, fit.model).parameters
+        return matched_labels(again.model, fit.model, pair=pair).parameters
 
     done, reason = replicate(
         one, n_replicates, rng, stage="bootstrap", n_jobs=n_jobs, on_progress=on_progress, budget=budget
@@ -230,19 +211,23 @@ class _Directions:
     spread: FloatArray  # [free entries, directions]: the moves of the probabilities themselves
 
 
-def _from_information(fit: Fit, method: str, level: float, pseudo: FloatArray | None, held: Held) -> StandardErrors:
-    model, tree = fit.model, fit.model.tree
-    theta = model.parameters
+def _from_information(fit: Fit, method: str, level: float, prior: Prior, basis: Basis, held: Held) -> StandardErrors:
+    model, layout = fit.model, layout_of(fit)
+    theta, pseudo = layout.parameters(model), layout.pseudo(prior, basis)
     found = fit.table.map_parts(lambda table: information_sums(model, table))
-    rows, grams, pairs = (np.sum(own, axis=0) for own in zip(*found, strict=True))
-    counts = rows if pseudo is None else rows + pseudo
-    fixed = _constant(tree, held)
-    boundary = _at_boundary(tree, theta, fixed)
-    empty = ~fixed & (spread(tree, row_sums(tree, counts)) <= BOUNDARY * max(1.0, fit.counts.weight))
-    ways = _directions(tree, theta, ~fixed & ~boundary & ~empty, spread(tree, row_sums(tree, counts)))
+    rows, products, pairs = (np.sum(own, axis=0) for own in zip(*found, strict=True))
+    seen = layout.counts(rows)
+    products = layout.covariance(products)
+    pairs = layout.covariance(pairs + np.diag(rows)) - np.diag(seen)  # none within one row
+    counts = seen if pseudo is None else seen + pseudo
+    n = layout.spread(layout.sums(counts))
+    fixed = _constant(layout, held)
+    boundary = _at_boundary(layout, theta, fixed)
+    empty = ~fixed & (n <= BOUNDARY * max(1.0, fit.counts.weight))
+    ways = _directions(layout, theta, ~fixed & ~boundary & ~empty, n)
 
     scaled = np.outer(ways.scale, ways.scale)
-    products = grams[np.ix_(ways.at, ways.at)] * scaled
+    products = products[np.ix_(ways.at, ways.at)] * scaled
     hessian = products - pairs[np.ix_(ways.at, ways.at)] * scaled
     if pseudo is not None:
         hessian += np.diag((pseudo / theta.clip(BOUNDARY))[ways.at] * ways.scale**2 * theta[ways.at])
@@ -254,26 +239,31 @@ def _from_information(fit: Fit, method: str, level: float, pseudo: FloatArray | 
     gain = 0.5 * float(slopes @ inverse @ slopes)
     if method == "robust":
         inverse = inverse @ outer @ inverse
-    # A probability is determined if no direction without information moves it.
-    lost = np.abs(ways.spread @ vectors[:, ~known]).max(axis=1, initial=0.0)
-    unidentified = empty.copy()
-    unidentified[ways.at] = lost > 1e-4 * np.linalg.norm(ways.spread, axis=1)
 
-    covariance = np.full((tree.size, tree.size), np.nan)
-    covariance[np.ix_(ways.at, ways.at)] = ways.spread @ inverse @ ways.spread.T
-    covariance[unidentified] = covariance[:, unidentified] = np.nan
+    # from the free parameters to the probabilities of the model
+    moves = np.zeros((len(theta), ways.spread.shape[1]))
+    moves[ways.at] = ways.spread
+    by = layout.moves(theta)
+    moves = moves if by is None else by @ moves
+    fixed, boundary, empty = ~layout.touched(~fixed), layout.touched(boundary), layout.touched(empty)
+    # A probability is determined if no direction without information moves it.
+    lost = np.abs(moves @ vectors[:, ~known]).max(axis=1, initial=0.0)
+    unidentified = empty | (lost > 1e-4 * np.linalg.norm(moves, axis=1))
+    covariance = moves @ inverse @ moves.T
+    none = boundary | unidentified
+    covariance[none] = covariance[:, none] = np.nan
     covariance[fixed] = covariance[:, fixed] = 0.0
     errors = np.sqrt(np.maximum(covariance.diagonal(), 0.0))
-    lower, upper = _logit_interval(theta, errors, level)
+    lower, upper = _logit_interval(model.parameters, errors, level)
     said = tuple(
         _warnings(model, errors, boundary, unidentified, float(values.min(initial=1.0)), gain, pseudo is not None)
     )
     return StandardErrors(model, method, level, errors, lower, upper, covariance, boundary, unidentified, said)
 
 
-def _directions(tree: Tree, theta: FloatArray, free: Mask, n: FloatArray) -> _Directions:
+def _directions(layout: Layout, theta: FloatArray, free: Mask, n: FloatArray) -> _Directions:
     at = np.flatnonzero(free)
-    rows = np.repeat(np.arange(int(tree.rows.sum())), _widths(tree))[at]
+    rows = np.repeat(np.arange(len(layout.widths)), layout.widths)[at]
     parts, columns = [], 0
     for row in np.unique(rows):
         own = np.flatnonzero(rows == row)
@@ -288,29 +278,26 @@ def _directions(tree: Tree, theta: FloatArray, free: Mask, n: FloatArray) -> _Di
     return _Directions(at, scale, basis, np.sqrt(theta[at] / n[at])[:, None] * basis)
 
 
-def _constant(tree: Tree, held: Held) -> Mask:
+def _constant(layout: Layout, held: Held) -> Mask:
     """What was held, alone in its row, or all that is left of a row otherwise held: known without error."""
-    mask = held_mask(tree, held)
-    known: Mask = np.zeros(tree.size, dtype=bool) if mask is None else mask.astype(bool)
-    known |= _in_row(tree, ~known) == 1
+    mask = held_mask(layout.tree, held)
+    if mask is not None and layout.pair is not None:
+        raise ModelError("With two latents above every leaf no table can be held.")
+    known: Mask = np.zeros(int(layout.widths.sum()), dtype=bool) if mask is None else mask.astype(bool)
+    known |= _in_row(layout, ~known) == 1
     return known
 
 
-def _at_boundary(tree: Tree, theta: FloatArray, fixed: Mask) -> Mask:
+def _at_boundary(layout: Layout, theta: FloatArray, fixed: Mask) -> Mask:
     """Probabilities at 0, and those that are all that is left of their row then."""
     zero: Mask = ~fixed & (theta < BOUNDARY)
-    zero |= ~fixed & (_in_row(tree, ~fixed & ~zero) == 1)
+    zero |= ~fixed & (_in_row(layout, ~fixed & ~zero) == 1)
     return zero
 
 
-def _in_row(tree: Tree, marked: Mask) -> FloatArray:
+def _in_row(layout: Layout, marked: Mask) -> FloatArray:
     """How many entries of its row are marked, for every entry."""
-    return spread(tree, row_sums(tree, marked.astype(np.float64)))
-
-
-def _widths(tree: Tree) -> NDArray[np.int64]:
-    """Entries of each row of each table."""
-    return np.repeat(tree.cardinality.astype(np.int64), tree.rows)
+    return layout.spread(layout.sums(marked.astype(np.float64)))
 
 
 def _logit_interval(theta: FloatArray, errors: FloatArray, level: float) -> tuple[FloatArray, FloatArray]:
@@ -356,117 +343,20 @@ def _warnings(
         )
 
 
-def information_sums(model: Model, table: Table) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Sums over the rows of E(a | x), E(a | x) E(b | x) and E(a, b | x), as at the head of this module.
-
-    The matrix of second derivatives is ``(third - second) / outer(parameters, parameters)``.
-
-    Parameters
-    ----------
-    model, table
-        A model and data.
-
-    Returns
-    -------
-    tuple of float arrays [size], [size, size], [size, size]
-    """
-    own, tree = matched(model, table), model.tree
-    first, second = np.zeros(tree.size), np.zeros((tree.size, tree.size))
-    third = np.zeros((tree.size, tree.size))
-    step = max(1, BLOCK_CELLS // tree.size)
-    for start in range(0, own.n_patterns, step):
-        part = slice(start, start + step)
-        weights = own.weights[part]
-        nodes, edges = _posteriors(model, own.codes[part])
-        above = [np.ones((len(weights), 1)), *(nodes[u] for u in tree.parent[1:])]
-        used = np.hstack([(p[:, :, None] * e).reshape(len(weights), -1) for p, e in zip(above, edges, strict=True)])
-        first += weights @ used
-        second += used.T @ (weights[:, None] * used)
-        for v in range(tree.n_nodes):
-            if tree.children[v]:
-                _add_pairs(third, tree, v, weights[:, None], above[v], nodes[v], edges)
-    return first, second, third
-
-
-def _posteriors(model: Model, codes: NDArray[np.int16]) -> tuple[list[FloatArray], list[FloatArray]]:
-    """P(node | x) [rows, states], and P(node | parent, x) [rows, parent's states, states], of every node."""
-    tree, n = model.tree, len(codes)
-    log_below = [np.zeros((n, int(k))) for k in tree.cardinality]
-    edges: list[FloatArray] = [np.empty(0)] * tree.n_nodes
-    with np.errstate(divide="ignore", invalid="ignore"):
-        for v in reversed(range(tree.n_nodes)):
-            i = int(tree.variable[v])
-            if i >= 0:
-                other = codes[:, i, None] != np.arange(tree.cardinality[v])
-                log_below[v][(codes[:, i, None] >= 0) & other] = -np.inf
-            joint = np.log(model.table(v)) + log_below[v][:, None, :]
-            total = logsumexp(joint, axis=2)
-            edge = np.nan_to_num(np.exp(joint - total[:, :, None]), nan=0.0)
-            edge[edge < NEGLIGIBLE] = 0.0
-            edges[v] = edge
-            if v:
-                log_below[tree.parent[v]] += total
-            elif np.isneginf(total).any():
-                raise DataError("The model cannot produce some of the rows: there is no information at zero.")
-    nodes = [edges[0][:, 0, :]]
-    for v in range(1, tree.n_nodes):
-        node = np.einsum("ni,nij->nj", nodes[tree.parent[v]], edges[v])
-        node[node < NEGLIGIBLE] = 0.0
-        nodes.append(node)
-    return nodes, edges
-
-
-def _add_pairs(
-    out: FloatArray,
-    tree: Tree,
-    v: int,
-    weights: FloatArray,
-    above: FloatArray,
-    here: FloatArray,
-    edges: list[FloatArray],
-) -> None:
-    """Add E(a, b | x) for pairs that meet in v: a in its own table and b below, or a and b in different branches."""
-    own = np.arange(tree.offsets[v], tree.offsets[v + 1]).reshape(tree.rows[v], -1)
-    for state in range(int(tree.cardinality[v])):
-        at, branch, given = _given_state(tree, v, state, edges)
-        down = (weights * above * edges[v][:, :, state]).T @ given
-        out[np.ix_(own[:, state], at)] += down
-        out[np.ix_(at, own[:, state])] += down.T
-        across = given.T @ (weights * here[:, state, None] * given)
-        across[branch[:, None] == branch] = 0.0
-        out[np.ix_(at, at)] += across
-
-
-def _given_state(
-    tree: Tree, v: int, state: int, edges: list[FloatArray]
-) -> tuple[NDArray[np.int64], NDArray[np.int64], FloatArray]:
-    """E(a | v = state, x) of the entries below v that it allows: where they are, in which branch, and the values."""
-    at, branch, values = [], [], []
-    for c in tree.children[v]:
-        first = edges[c][:, state, :]
-        k = first.shape[1]
-        at.append(tree.offsets[c] + state * k + np.arange(k))
-        branch.append(np.full(k, c))
-        values.append(first)
-        deeper = [(c, first)]
-        for u, p in deeper:
-            for d in tree.children[u]:
-                joint = p[:, :, None] * edges[d]
-                at.append(np.arange(tree.offsets[d], tree.offsets[d + 1]))
-                branch.append(np.full(len(at[-1]), c))
-                values.append(joint.reshape(len(joint), -1))
-                deeper.append((d, joint.sum(axis=1)))
-    return np.concatenate(at), np.concatenate(branch), np.hstack(values)
-
-
 # ---- by the bootstrap ---------------------------------------------------------------------------------------------
 
 
 def _of_rows(fit: Fit) -> Callable[[np.random.Generator], Table]:
     """Draw rows with replacement."""
     weights = fit.table.weights
-    n = int(whole_counts(np.array([weights.sum()]))[0])
-    return lambda rng: fit.table.reweighted(rng.multinomial(n, weights / weights.sum()).astype(np.float64))
+    shares = weights / weights.sum()
+    whole, rest = whole_and_rest(np.array([weights.sum()]))
+
+    def draw(rng: np.random.Generator) -> Table:
+        drawn = rng.multinomial(int(whole[0]), shares).astype(np.float64)
+        return fit.table.reweighted(drawn + rest[0] * rng.multinomial(1, shares) if rest[0] else drawn)
+
+    return draw
 
 
 def _parametric(fit: Fit) -> Callable[[np.random.Generator], Table]:
@@ -475,7 +365,8 @@ def _parametric(fit: Fit) -> Callable[[np.random.Generator], Table]:
 
 def _from_replicates(fit: Fit, drawn: FloatArray, level: float, reason: StopReason) -> StandardErrors:
     tree = fit.model.tree
-    boundary = _at_boundary(tree, fit.model.parameters, _constant(tree, ()))
+    plain = Layout(tree)
+    boundary = _at_boundary(plain, fit.model.parameters, _constant(plain, ()))
     covariance = np.full((tree.size, tree.size), np.nan)
     ends = np.full((2, tree.size), np.nan)
     said = []
@@ -503,7 +394,7 @@ def _from_replicates(fit: Fit, drawn: FloatArray, level: float, reason: StopReas
     )
 
 
-def matched_labels(model: Model, reference: Model) -> Model:
+def matched_labels(model: Model, reference: Model, *, pair: tuple[int, int] | None = None) -> Model:
     """The same model with the states of every latent variable in the order that is most like another model's.
 
     States are compared by what they say about all manifest variables: the sum of absolute differences of
@@ -513,9 +404,13 @@ def matched_labels(model: Model, reference: Model) -> Model:
     ----------
     model, reference : Model
         Two models with the same structure.
+    pair : (int, int), optional
+        States of two independent latents whose pairs are the root's states: each is matched by itself, and they may be
+        exchanged if they have as many states.
 
     Examples
     --------
+    >>> from latentree import Tree
     >>> from latentree._variables import numbered
     >>> rng = np.random.default_rng(0)
     >>> one = Model.random(Tree.star(3, [2, 2, 2, 2]), numbered([2, 2, 2, 2]), rng)
@@ -532,8 +427,24 @@ def matched_labels(model: Model, reference: Model) -> Model:
     for z in tree.latent:
         ours, theirs = _profile(model, int(z)), _profile(reference, int(z))
         cost = np.abs(theirs[:, None, :] - ours[None, :, :]).sum(axis=2)
-        parameters = reordered(tree, parameters, int(z), linear_sum_assignment(cost)[1])
+        order = linear_sum_assignment(cost)[1] if pair is None else _order_of_pairs(cost, pair)
+        parameters = reordered(tree, parameters, int(z), order)
     return model.with_parameters(parameters, provenance=model.provenance)
+
+
+def _order_of_pairs(cost: FloatArray, pair: tuple[int, int]) -> NDArray[np.int64]:
+    """The cheapest order of pairs of states that is an order of the first latent's states and one of the second's."""
+    k1, k2 = pair
+    states = np.arange(k1 * k2).reshape(pair)
+    best, order = np.inf, states.ravel()
+    for own in (states, states.T) if k1 == k2 else (states,):
+        for first in permutations(range(k1)):
+            moved = own[list(first)]  # [state of the first, of the second]
+            of_second = cost[states[:, :, None], moved[:, None, :]].sum(axis=0)
+            at, to = linear_sum_assignment(of_second)
+            if of_second[at, to].sum() < best:
+                best, order = of_second[at, to].sum(), moved[:, to].ravel()
+    return order
 
 
 def _profile(model: Model, z: int) -> FloatArray:

@@ -10,8 +10,8 @@ from __future__ import annotations
 import numpy as np
 from scipy.special import digamma
 
+from .._options import Whole, check
 from .._types import FloatArray
-from ..errors import bad_parameter
 from ..estimation._fit import Fit, Prior
 from ._aliasing import aliasing as log_aliases
 from ._dirichlet import log_normaliser
@@ -50,8 +50,7 @@ def variational(
 
 def variational_trace(fit: Fit, *, prior: Prior = 1.0, tol: float = 1e-8, max_iterations: int = 10_000) -> FloatArray:
     """The bound after each step of VB-EM; it never falls. Parameters are those of :func:`variational`."""
-    if int(max_iterations) != max_iterations or max_iterations < 1:
-        raise bad_parameter("max_iterations", "variational", "a whole number of at least 1", max_iterations)
+    check("variational", max_iterations=(max_iterations, Whole(1)))
     layout, plan = layout_of(fit), fit.table.compiled(fit.model)
     alpha = layout.alphas(prior)
     posterior = alpha + layout.counts(fit.counts.vector)

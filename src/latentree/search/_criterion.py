@@ -4,22 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from types import SimpleNamespace
-from typing import Any, cast
 
 from .._table import Table
 from .._tree import Tree
 from ..dimension import effective_dimension
-from ..errors import bad_parameter
 from ..estimation import Fit
-from ..score import SCORES
+from ..score import SCORES, Penalty, Score as KnownScore
 from ._network import Graph
 from ._operators import Move, added_parameters
 
-__all__ = ["PENALISED", "Criterion", "Score"]
-
-PENALISED = ("aic", "aic3", "bic", "bice", "sabic", "caic", "draper")
-"""Log-likelihood less a rate for every dimension of the tree."""
+__all__ = ["Criterion", "Score"]
 
 Score = str | Callable[[Fit], float]
 """The name of a score, or any function of a fit, higher being better."""
@@ -41,6 +35,7 @@ class Criterion:
     name: str
     penalised: bool
     _score: Callable[[Fit], float] = field(repr=False)
+    _penalty: Penalty = field(repr=False)
     _rate: float = field(repr=False)
 
     @classmethod
@@ -53,24 +48,16 @@ class Criterion:
         >>> round(Criterion.of("bic", table).penalty(Tree.star(2, [2, 2, 2])), 3)
         16.118
         """
-        if callable(score):
-            name, own = getattr(score, "__name__", "score"), score
-        elif score in SCORES:
-            name, own = score, SCORES[score]
-        else:
-            raise bad_parameter(
-                "score", "learn", f"a function of a fit or one of {', '.join(map(repr, SCORES))}", score
-            )
-        penalised = not callable(score) and name in PENALISED
-        formula = {"bice": "bic"}.get(name, name) if penalised else "bic"
-        # the formula itself says what one parameter costs
-        bare = SimpleNamespace(log_likelihood=0.0, n_parameters=1, table=table)
-        rate = -SCORES[formula](cast(Fit, bare))
-        return cls(name, penalised, own, rate)
+        own = score if callable(score) else SCORES.find(score, owner="learn")
+        known = own if isinstance(own, KnownScore) else None
+        by = known if known is not None and known.penalty is not None else SCORES["bic"]
+        assert by.penalty is not None
+        rate = by.penalty.each(table.n, by.title)
+        return cls(getattr(own, "__name__", "score"), by is known, own, by.penalty, rate)
 
     def dimension(self, graph: Graph | Tree) -> int:
         """What the penalty counts: free probabilities, or effective dimensions for BICe."""
-        if self.name == "bice" and self.penalised:
+        if self._penalty.dimension == "effective":
             return effective_dimension(graph.to_tree() if isinstance(graph, Graph) else graph)
         return graph.n_parameters
 
@@ -80,7 +67,7 @@ class Criterion:
 
     def price(self, graph: Graph, move: Move, base: float) -> float:
         """What a move adds to the penalty ``base`` of a graph; most moves need no look at the whole tree."""
-        more = None if self.name == "bice" and self.penalised else added_parameters(graph, move)
+        more = None if self._penalty.dimension == "effective" else added_parameters(graph, move)
         return self.penalty(move.applied(graph).regularised()) - base if more is None else self._rate * more
 
     def estimate(self, log_likelihood: float, graph: Graph | Tree) -> float:
@@ -89,4 +76,4 @@ class Criterion:
 
     def __call__(self, fit: Fit) -> float:
         """True score of a fit."""
-        return float(self._score(cast(Any, fit)))
+        return float(self._score(fit))
