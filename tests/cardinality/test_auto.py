@@ -61,7 +61,7 @@ def test_progress_events_name_the_classes():
     learn_classes(
         datasets.load("carcinoma"), rng=np.random.default_rng(0), on_progress=events.append, budget=Budget(iterations=6)
     )
-    assert events[0].stage == "begin"
+    assert events[0].stage == "start"
     assert events[-1].detail == {"classes": 3}
     assert [e.done for e in events] == list(range(len(events)))
 
