@@ -80,7 +80,7 @@ class Learned:
         >>> from latentree import datasets
         >>> found = learn(datasets.load("carcinoma"), rng=np.random.default_rng(0), budget=Budget(iterations=4))
         >>> print(found.describe())  # doctest: +ELLIPSIS
-        Searched 1 to 3 classes by bic: 4 steps, ... models, ... s. The iteration limit was reached first. ...
+        Searched 1 to 4 classes by bic: 4 steps, ... models, ... s. The iteration limit was reached first. ...
         """
         sizes = sorted(own.n_states for own in self.visited)
         word = "classes" if len(self.cardinality) == 1 else "latent states in all"
@@ -153,7 +153,7 @@ def learn(
     >>> found.cardinality, round(found.score, 2)
     ({'z': 3}, -348.57)
     >>> [own.n_states for own in found.visited]
-    [1, 2, 3, 4]
+    [1, 2, 3, 4, 5]
     """
     entry = LEARNERS.find(method, owner="cardinality.learn")
     kind: type[Learner] = loaded(entry.reference)
