@@ -13,8 +13,8 @@ from latentree.cardinality import DIRECTIONS, Settings, States, Task, learn
 from latentree.cardinality._learner import first_state
 from latentree.cardinality._splitting import Splitting, SplittingOptions
 from latentree.cardinality._states import FLOOR
-from latentree.cardinality._task import evaluate
 from latentree.cardinality._ueda import Ueda, UedaOptions
+from latentree.estimation import evaluate
 from latentree.runner import Budget
 from latentree.score import bic
 

@@ -18,13 +18,13 @@ from .._tree import Tree
 from .._types import FloatArray
 from ..errors import DataError, ModelError, bad_parameter
 from ..estimation._em import em
-from ..estimation._fit import Fit
+from ..estimation._fit import Fit, evaluate
 from ..method import Run, Storage, drive
 from ..runner import Budget, Clock, StopReason
 from ..score import SCORES
 from ._learner import Learner, LearnerState, Visited
 from ._registry import LEARNERS, Entry
-from ._task import Criterion, Settings, Task, evaluate
+from ._task import Criterion, Settings, Task
 
 __all__ = ["Learned", "criterion_of", "learn"]
 

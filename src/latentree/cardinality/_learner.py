@@ -12,9 +12,9 @@ import numpy as np
 
 from .._trace import Step
 from ..checkpoint import pack_model, unpack_model
-from ..estimation._fit import Fit
+from ..estimation._fit import Fit, evaluate
 from ..runner import StopReason
-from ._task import Settings, Task, evaluate
+from ._task import Settings, Task
 
 __all__ = ["Learner", "LearnerState", "Visited", "first_state", "states_of"]
 

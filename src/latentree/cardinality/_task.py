@@ -8,13 +8,13 @@ from typing import Any, Literal
 
 import numpy as np
 
-from .._model import Counts, Model
+from .._model import Model
 from .._table import Table
 from .._types import FloatArray
 from ..engine._plan import Plan
 from ..errors import ModelError
 from ..estimation._em import EmRuns, em
-from ..estimation._fit import Fit, Prior
+from ..estimation._fit import Fit, Prior, evaluate
 from ..estimation._restarts import restart_em, successive_halving
 from ..method import AnyOf, Flag, Number, OneOf, Options, Whole, option
 from ..runner import Budget, Clock, StopReason
@@ -22,7 +22,7 @@ from ._directions import DIRECTIONS
 from ._neighbourhood import Neighbourhood
 from ._states import States
 
-__all__ = ["Criterion", "Settings", "Task", "evaluate"]
+__all__ = ["Criterion", "Settings", "Task"]
 
 Criterion = Callable[[Fit], float]
 """What decides between fits; higher is better."""
@@ -225,11 +225,3 @@ def _prior_of(plan: Plan, prior: Prior) -> Prior:
     if not isinstance(prior, Mapping):
         return prior
     return {name: alpha for name, alpha in prior.items() if name in plan.tree.names}
-
-
-def evaluate(model: Model, table: Table, *, counts: Counts | None = None, n_jobs: int = 1) -> Fit:
-    """Evaluate a model on data with the parameters it has, as a fit that took no step."""
-    if counts is None:
-        counts = Plan.of(model, table).evaluate(model.parameters, n_jobs=n_jobs)
-    trace: FloatArray = np.array([counts.log_likelihood])
-    return Fit(model, table, counts, trace, StopReason.FINISHED, None, 0.0, 1, trace)
