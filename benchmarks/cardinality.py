@@ -15,7 +15,8 @@ import numpy as np
 from latentree import datasets, fit_classes
 from latentree._model import Model
 from latentree._table import Table
-from latentree.cardinality import Settings, States, Step, Task, learn
+from latentree._trace import Step
+from latentree.cardinality import Settings, States, Task, learn
 from latentree.estimation import partial_em
 from latentree.score import bic
 
@@ -36,11 +37,11 @@ def against_every_number(name: str, most: int) -> str:
     began = time.process_time()
     reached: list[float] = []
 
-    def heard(line: Step) -> None:
+    def watch(line: Step) -> None:
         if not reached and line.score > best - 0.1:
             reached.append(time.process_time() - began)
 
-    found = learn(table, rng=np.random.default_rng(0), on_step=heard)
+    found = learn(table, rng=np.random.default_rng(0), on_step=watch)
     learned = time.process_time() - began
     as_good = f"{reached[0]:.2f} s, ratio {every / reached[0]:.1f}" if reached else "never"
     return (
@@ -62,11 +63,9 @@ def against_all_rows(name: str, k: int) -> str:
     halved = states.split(k - 1, direction)
 
     def own() -> States:
-        log_joint = star.log_joint(states)
-        posterior = np.exp(log_joint - np.logaddexp.reduce(log_joint, axis=1)[:, None])
-        data = star.share(star.weights * posterior[:, k - 1])
+        data = star.shares(states)[k - 1]
         pair = States(np.full(2, 0.5), halved.profiles[[k - 1, k]], star.widths)
-        return states.replace(k - 1, task.climb(data, [pair])[0])
+        return states.replace(k - 1, task.fit_states(data, [pair])[0])
 
     whole: Model = star.whole(halved)
     few, candidate = timed(own)

@@ -13,7 +13,8 @@ import numpy as np
 
 from latentree._files import write_atomically
 from latentree._table import Table
-from latentree.cardinality import Step, learn
+from latentree._trace import Step
+from latentree.cardinality import learn
 from latentree.runner import Budget, Clock
 
 __all__ = ["Bench", "Run", "mean", "states_of"]
@@ -95,12 +96,12 @@ def _run(table: Table, method: str, rng: np.random.Generator, limit: float, opti
     times: list[float] = []
     scores: list[float] = []
 
-    def heard(line: Step) -> None:
+    def record(line: Step) -> None:
         times.append(time.process_time() - began)
         scores.append(line.score)
 
     clock = ProcessorClock(Budget(seconds=limit if np.isfinite(limit) else None), began)
-    found = learn(table, method=method, rng=rng, budget=clock, on_step=heard, **options)
+    found = learn(table, method=method, rng=rng, budget=clock, on_step=record, **options)
     return Run(
         found.score,
         found.fit.log_likelihood,

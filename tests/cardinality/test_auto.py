@@ -33,7 +33,8 @@ def test_the_estimator_learns_the_number_of_classes(frame, capsys):
     given = LatentClass(3, random_state=0).fit(frame)
     np.testing.assert_allclose(lca.class_sizes_, given.class_sizes_, atol=1e-3)
     assert lca.log_likelihood_ == pytest.approx(given.log_likelihood_, abs=1e-3)
-    assert "starts run to the end found this fit" in lca.summary().replace("\n", " ")
+    starts = lca.fit_.starts
+    assert 1 < (starts >= lca.log_likelihood_ - 0.01).sum() <= len(starts)
 
 
 def test_threads_do_not_change_it_and_weights_are_repetitions(frame):
@@ -61,7 +62,7 @@ def test_progress_events_name_the_classes():
     learn_classes(
         datasets.load("carcinoma"), rng=np.random.default_rng(0), on_progress=events.append, budget=Budget(iterations=6)
     )
-    assert events[0].stage == "begin"
+    assert events[0].stage == "start"
     assert events[-1].detail == {"classes": 3}
     assert [e.done for e in events] == list(range(len(events)))
 
@@ -71,7 +72,8 @@ def test_the_command_learns_it_too():
     assert told.exit_code == 0
     report = json.loads(told.stdout)
     assert report["score"] == "aic"
-    assert report["n_classes"] == report["comparison"]["fits"][-1]["n_classes"] >= 3
+    assert report["n_classes"] >= 3
+    assert report["n_classes"] in [row["n_classes"] for row in report["comparison"]["fits"]]
     python = learn_classes(datasets.load("carcinoma"), rng=np.random.default_rng(0), score="aic")
     assert report["log_likelihood"] == pytest.approx(python.fit.log_likelihood, abs=1e-9)
 

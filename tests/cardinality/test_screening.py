@@ -11,7 +11,7 @@ from latentree._model import Model
 from latentree._table import Table
 from latentree._tree import Tree
 from latentree.cardinality import Neighbourhood, Settings, States, Task
-from latentree.cardinality._screening import merge_losses, screened
+from latentree.cardinality._screening import merge_losses, screen
 from latentree.score import bic
 
 
@@ -40,14 +40,14 @@ def likelihood(star: Neighbourhood, states: States) -> float:
 @given(cases(), st.integers(0, 99))
 def test_a_split_gains_at_least_its_bound_and_splits_add_up(case, seed):
     task, star = case
-    screen = screened(task, star, star.states, np.random.default_rng(seed), n_init=2)
+    found = screen(task, star, star.states, np.random.default_rng(seed), n_init=2)
     before = likelihood(star, star.states)
     every = star.states
-    for s in sorted(screen.halves):
-        assert likelihood(star, screen.split(s)) >= before + screen.gains[s] - 1e-6
-        every = every.replace(s, screen.halves[s])
-    if screen.halves:
-        total = sum(screen.gains[s] for s in screen.halves)
+    for s in sorted(found.halves):
+        assert likelihood(star, found.split(s)) >= before + found.gains[s] - 1e-6
+        every = every.replace(s, found.halves[s])
+    if found.halves:
+        total = sum(found.gains[s] for s in found.halves)
         assert likelihood(star, every) >= before + total - 1e-6
 
 
@@ -87,11 +87,11 @@ def test_states_that_stay_are_not_split_anew():
     table = Table.from_codes(rng.integers(0, 2, (60, 5)))
     task = Task(table, bic, Settings(accelerate=True))
     star = task.star(Model.random(Tree.star(3, table.cardinalities), table.variables, rng), 0)
-    first = screened(task, star, star.states, rng)
-    again = screened(task, star, star.states, rng, before=first)
+    first = screen(task, star, star.states, rng)
+    again = screen(task, star, star.states, rng, before=first)
     assert all(again.halves[s] is first.halves[s] for s in range(3))
     moved = star.states.merge(0, 1)
-    other = screened(task, star, moved, rng, before=first)
+    other = screen(task, star, moved, rng, before=first)
     assert other.halves[1] is first.halves[2]
     assert other.halves[0] is not first.halves[0]
     assert other.gains[1] == pytest.approx(first.gains[2])

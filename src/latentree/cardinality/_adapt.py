@@ -10,10 +10,11 @@ from .._model import Model
 from .._table import Table
 from ..estimation._fit import Fit
 from ..runner import Budget, Clock
-from ._learn import OURS, score_function
-from ._rounds import climbed
-from ._screening import screened
-from ._task import ScoreFunction, Settings, Task
+from ._learn import criterion_of
+from ._rounds import improve
+from ._screened import ScreenedOptions
+from ._screening import screen
+from ._task import Criterion, Task
 
 __all__ = ["adapt"]
 
@@ -24,7 +25,7 @@ def adapt(
     node: str | int,
     *,
     rng: np.random.Generator,
-    score: str | ScoreFunction = "bic",
+    score: str | Criterion = "bic",
     width: int = 8,
     budget: Budget | Clock | None = None,
     **settings: Any,
@@ -48,12 +49,12 @@ def adapt(
     budget : Budget or Clock, optional
         Time limit.
     **settings
-        Fields of :class:`Settings`.
+        Options of the method ``screened``.
 
     Returns
     -------
     Fit
-        The model rooted at the node, as it stands: no EM on its other tables was run. Its score is not below that of
+        The model rooted at the node; no EM was run on its other tables. Its score is not below that of
         the model given.
 
     Examples
@@ -66,7 +67,8 @@ def adapt(
     3
     """
     clock = budget if isinstance(budget, Clock) else (budget or Budget()).start()
-    task = Task(table, score_function(score), Settings(**{**OURS, **settings}), clock)
+    options = ScreenedOptions.of({"width": width, **settings}, owner="cardinality.adapt")
+    task = Task(table, criterion_of(score)[0], options, clock)
     star = task.star(model, node)
-    _, states = climbed(task, star, screened(task, star, star.states, rng), rng, width)
-    return task.judged(star, states)
+    _, states = improve(task, star, screen(task, star, star.states, rng), rng, width)
+    return task.evaluate(star, states)

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 
 from .._table import Table
+from .._trace import Step
 from ..estimation._classes import reordered_states
 from ..runner import OnProgress, Progress
 from ._learn import Learned, learn
-from ._progress import Step
 
 __all__ = ["learn_classes"]
 
@@ -49,11 +49,11 @@ def learn_classes(
     [[0.445, 0.374, 0.182]]
     """
 
-    def heard(line: Step) -> None:
+    def report(line: Step) -> None:
         if on_progress is not None:
-            (k,) = line.cardinality.values()
-            on_progress(Progress(line.operation, line.step, None, line.score, line.seconds, {"classes": k}))
+            (k,) = line.states.values()
+            on_progress(Progress(line.operation, line.number, None, line.score, line.seconds, {"classes": k}))
 
-    found = learn(table, rng=rng, on_step=heard, **options)
+    found = learn(table, rng=rng, on_step=report, **options)
     order = np.argsort(-found.fit.model.table(0)[0], kind="stable")
     return replace(found, fit=reordered_states(found.fit, 0, order))

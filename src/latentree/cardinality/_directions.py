@@ -1,9 +1,11 @@
 """Which way to split a state: at random, or in one of three computed directions (K 4.4.2, 6.2.1).
 
 A direction holds, for every neighbour, what is added to one half's probabilities and taken from the other's; the
-entries of a neighbour sum to zero. K defines the computed ones for binary neighbours. Beyond them, (-1, 1) becomes the
-evenly spaced contrast from -1 to 1 in the order of the states, and the highest variance is that of the indicators of
-all states.
+entries of a neighbour sum to zero, except in ``uniform``. K defines the computed ones for binary neighbours. Beyond
+them, (-1, 1) becomes the evenly spaced contrast from -1 to 1 in the order of the states, and the highest variance is
+that of the indicators of all states.
+
+Computed directions follow the data of the state to be split (:meth:`Neighbourhood.shares`), not all data.
 """
 
 from __future__ import annotations
@@ -16,7 +18,7 @@ from .._types import FloatArray
 from ._neighbourhood import Neighbourhood
 from ._states import States, blocks_of
 
-__all__ = ["DIRECTIONS", "Direction", "alternating", "greedy", "random", "variance"]
+__all__ = ["DIRECTIONS", "Direction", "alternating", "greedy", "random", "split_along", "uniform", "variance"]
 
 Direction = Callable[[Neighbourhood, FloatArray, float, np.random.Generator], FloatArray]
 """Takes the data of the state, its profile, the length p and a generator."""
@@ -31,6 +33,12 @@ def random(data: Neighbourhood, profile: FloatArray, p: float, rng: np.random.Ge
         most = np.abs(drawn).max()
         parts.append(drawn * (p / most) if most > 0 else np.zeros(width))
     return np.concatenate(parts)
+
+
+def uniform(data: Neighbourhood, profile: FloatArray, p: float, rng: np.random.Generator) -> FloatArray:
+    """Draw every entry from [-p, p] (K 4.4.2); the halves are clipped and normalised."""
+    out: FloatArray = rng.uniform(-p, p, sum(data.widths))
+    return out
 
 
 def alternating(data: Neighbourhood, profile: FloatArray, p: float, rng: np.random.Generator) -> FloatArray:
@@ -67,7 +75,7 @@ def variance(data: Neighbourhood, profile: FloatArray, p: float, rng: np.random.
     """
     seen, known = data.indicators()
     off = np.where(known, seen - profile, 0.0)
-    share = data.weights / data.weights.sum()
+    share = data.weights / max(data.weights.sum(), 1e-300)
     off -= share @ off
     leading = np.linalg.eigh((off * share[:, None]).T @ off)[1][:, -1]
     first = leading[np.argmax(np.abs(leading) > 1e-9)]
@@ -78,11 +86,43 @@ def variance(data: Neighbourhood, profile: FloatArray, p: float, rng: np.random.
 
 DIRECTIONS: dict[str, Direction] = {
     "random": random,
+    "uniform": uniform,
     "alternating": alternating,
     "greedy": greedy,
     "variance": variance,
 }
 """Directions by name."""
+
+
+def split_along(
+    name: str,
+    states: States,
+    state: int,
+    data: Neighbourhood,
+    p: float,
+    rng: np.random.Generator,
+    *,
+    clip: bool = False,
+) -> States:
+    """Split a state in a direction.
+
+    Parameters
+    ----------
+    name : str
+        One of :data:`DIRECTIONS`.
+    states, state
+        The states, and which of them to split.
+    data : Neighbourhood
+        The data of that state.
+    p : float
+        Length of the direction.
+    rng : numpy.random.Generator
+        Source of randomness.
+    clip : bool
+        How probabilities are kept inside; see :meth:`States.split`. Always True for ``uniform``.
+    """
+    direction = DIRECTIONS[name](data, states.profiles[state], p, rng)
+    return states.split(state, direction, clip=clip or name == "uniform")
 
 
 def _contrast(width: int) -> FloatArray:

@@ -7,21 +7,20 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from .._model import Model
 from .._types import FloatArray
-from ..errors import bad_parameter
+from ..method import Whole, option
 from ..runner import StopReason
+from ._learner import Learner, LearnerState
 from ._neighbourhood import Neighbourhood
-from ._progress import Position
-from ._states import States, blocks_of
-from ._task import Task
+from ._states import States, blocks_of, xlogx
+from ._task import Settings, Task
 
 __all__ = ["ElidanFriedman"]
 
 
 @dataclass(frozen=True)
-class ElidanFriedman:
-    """Agglomeration with hard assignments, scored by the BIC of the completed data; then EM from the best number.
+class ElidanFriedmanOptions(Settings):
+    """Those of all learners, and one more.
 
     Attributes
     ----------
@@ -30,29 +29,26 @@ class ElidanFriedman:
         the one it differs least from.
     """
 
-    most: int = 500
+    most: int = option(500, Whole(1), "states to begin with")
 
-    def __post_init__(self) -> None:
-        if int(self.most) != self.most or self.most < 1:
-            raise bad_parameter("most", "ElidanFriedman", "a whole number of at least 1", self.most)
 
-    def begin(self, task: Task, model: Model, rng: np.random.Generator, *, given: bool) -> Position:
-        """Fit the model it begins with."""
-        fit = task.fit(model)
-        return Position(fit, task.score(fit))
+class ElidanFriedman(Learner):
+    """Agglomeration with hard assignments, scored by the BIC of the completed data; then EM from the best number."""
 
-    def step(self, task: Task, at: Position, rng: np.random.Generator) -> Position:
+    Options = ElidanFriedmanOptions
+
+    def advance(self, task: Task, state: LearnerState, rng: np.random.Generator) -> LearnerState:
         """Merge down to one state; EM from the number with the highest score of the completed data."""
-        star = task.star(at.fit.model, task.only_latent(at.fit.model))
+        star = task.star(state.fit.model, task.only_latent(state.fit.model))
         sizes, counts = self._assigned(star)
         states = _agglomerated(sizes, counts, star.widths, task.max_states)
-        after = at.tried(task, "agglomerate", task.settled(star, states))
+        after = state.considering(task, "agglomerate", task.fit_from(star, states))
         return replace(after, reason=StopReason.EXHAUSTED)
 
     def _assigned(self, star: Neighbourhood) -> tuple[FloatArray, FloatArray]:
         """Cases of each state, and how often they show each value."""
         seen, _ = star.indicators()
-        seeds = np.argsort(-star.weights, kind="stable")[: self.most]
+        seeds = np.argsort(-star.weights, kind="stable")[: self.options.most]
         nearest = np.argmax(seen @ seen[seeds].T, axis=1)
         nearest[seeds] = np.arange(len(seeds))
         sizes: FloatArray = np.bincount(nearest, weights=star.weights, minlength=len(seeds)).astype(np.float64)
@@ -95,14 +91,14 @@ def _agglomerated(sizes: FloatArray, counts: FloatArray, widths: tuple[int, ...]
         flat = np.full((len(counts), w), 1.0 / w)
         profiles[:, block] = np.divide(counts[:, block], total, out=flat, where=total > 0)
     even = np.repeat(1.0 / np.array(widths), widths)
-    return States(sizes / n, 0.99 * profiles + 0.01 * even, widths)  # EM needs some doubt to begin with
+    return States(sizes / n, 0.99 * profiles + 0.01 * even, widths)  # without zeros: EM could not move them
 
 
 def _completed(sizes: FloatArray, counts: FloatArray, widths: tuple[int, ...]) -> FloatArray:
     """Log-likelihood of each state's cases, completed, up to what is the same for all."""
-    out = _xlogx(sizes)
+    out = xlogx(sizes)
     for b in blocks_of(widths):
-        out = out + _xlogx(counts[:, b]).sum(axis=1) - _xlogx(counts[:, b].sum(axis=1))
+        out = out + xlogx(counts[:, b]).sum(axis=1) - xlogx(counts[:, b].sum(axis=1))
     return out
 
 
@@ -112,9 +108,4 @@ def _changes(
     """What merging a state with each of the others changes."""
     together = _completed(sizes[a] + sizes[others], counts[a] + counts[others], widths)
     out: FloatArray = together - own[a] - own[others]
-    return out
-
-
-def _xlogx(x: FloatArray) -> FloatArray:
-    out: FloatArray = x * np.log(np.where(x > 0, x, 1.0))
     return out

@@ -1,29 +1,35 @@
-"""Figueiredo & Jain (2002) as K 3.3 tells it: begin with too many states and let the needless ones die."""
+"""Figueiredo & Jain (2002), whom K 3.3 describes: begin with too many states and let the needless ones die.
+
+EM is component-wise: one state after the other gets a new size and profile, with posteriors computed anew in between.
+When a state dies, its rows go to the others at once. Updating all states together would let all of them die when none
+has enough rows to begin with. As in the authors' program, states begin around rows of the data, and the new size of a
+state is normalised together with the old sizes of the others.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
-from .._model import Model
-from ..errors import bad_parameter
+from .._types import FloatArray
+from ..method import Whole, option
 from ..runner import StopReason
-from ._neighbourhood import Neighbourhood
-from ._progress import Position
-from ._states import FLOOR, States
-from ._task import Task
+from ._learner import Learner, LearnerState, first_state
+from ._neighbourhood import Neighbourhood, posterior_of
+from ._rounds import new_states
+from ._states import FLOOR, States, blocks_of
+from ._task import Settings, Task
 
-__all__ = ["FigueiredoJain"]
+__all__ = ["FigueiredoJain", "FigueiredoJainOptions"]
+
+TINY = 1e-300
+"""Stands for zero in logarithms, so that every row keeps a state that explains it best."""
 
 
 @dataclass(frozen=True)
-class FigueiredoJain:
-    """EM whose M-step takes half a state's parameters from its expected cases; a state left with none is removed.
-
-    A step goes to convergence, judges the model by EM without that penalty, and removes the smallest state; the end
-    comes with one state. For latent class models, or one latent node of a tree.
+class FigueiredoJainOptions(Settings):
+    """Those of all learners, and one more.
 
     Attributes
     ----------
@@ -31,66 +37,105 @@ class FigueiredoJain:
         How many states to begin with; no more than distinct rows.
     """
 
-    n_states: int = 25
+    n_states: int = option(25, Whole(1), "states to begin with")
 
-    def __post_init__(self) -> None:
-        if int(self.n_states) != self.n_states or self.n_states < 1:
-            raise bad_parameter("n_states", "FigueiredoJain", "a whole number of at least 1", self.n_states)
 
-    def begin(self, task: Task, model: Model, rng: np.random.Generator, *, given: bool) -> Position:
-        """Fit the model it begins with, and draw as many states as there shall be."""
-        star = task.star(model, task.only_latent(model))
-        n = min(self.n_states, task.max_states)
-        states = star.states if given and star.states.n > 1 else _drawn(star, n, rng)
-        fit = task.fit(model)
-        return Position(fit, task.score(fit), {"states": states.flat})
+class FigueiredoJain(Learner):
+    """EM whose M-step takes half a state's parameters from its expected cases; a state left with none is removed.
 
-    def step(self, task: Task, at: Position, rng: np.random.Generator) -> Position:
+    A step goes to convergence, judges the model by EM without that penalty, and removes the smallest state; the end
+    comes with one state. For latent class models, or one latent node of a tree.
+    """
+
+    Options = FigueiredoJainOptions
+
+    def start(self, task: Task, rng: np.random.Generator) -> LearnerState:
+        """Fit the first model, and build as many states as there shall be around rows of the data."""
+        node = task.only_latent(task.first)
+        given = task.star(task.first, node).states
+        fit = task.fit(task.first)
+        star = task.star(fit.model, node)
+        n = min(self.options.n_states, task.max_states)
+        states = given if task.given and given.n > 1 else new_states(star, star.states, n, rng)
+        return first_state(task, fit, states=states.flat)
+
+    def advance(self, task: Task, state: LearnerState, rng: np.random.Generator) -> LearnerState:
         """Converge, judge, remove the smallest."""
-        star = task.star(at.fit.model, task.only_latent(at.fit.model))
-        states = _annihilated(task, star, States.of(np.asarray(at.memory["states"]), star.widths))
-        after = at.tried(task, "annihilate", task.settled(star, states))
+        star = task.star(state.fit.model, task.only_latent(state.fit.model))
+        states = component_wise_em(task, star, States.of(np.asarray(state.memory["states"]), star.widths))
+        after = state.considering(task, "annihilate", task.fit_from(star, _smoothed(states)))
         if states.n == 1:
             return replace(after, reason=StopReason.EXHAUSTED)
-        fewer = _doubted(states.remove(int(np.argmin(states.sizes))))
+        fewer = states.remove(int(np.argmin(states.sizes)))
         return replace(after, memory={"states": fewer.flat})
 
 
-def _drawn(star: Neighbourhood, n: int, rng: np.random.Generator) -> States:
-    rows = [rng.dirichlet(np.ones(w), size=n) for w in star.widths]
-    return States(np.full(n, 1.0 / n), np.hstack(rows), star.widths)
-
-
-def _annihilated(task: Task, star: Neighbourhood, states: States) -> States:
-    """EM with the sizes' prior of exponent minus half the parameters of a state."""
-    price = sum(w - 1 for w in star.widths) / 2
-    before = -np.inf
-    for _ in range(task.settings.max_iterations):
-        counts = star.plan(states.n).evaluate(states.flat, n_jobs=task.settings.n_jobs)
-        expected = States.of(counts.vector, star.widths)
-        left = np.maximum(expected.sizes - price, 0.0)
-        if not left.any():  # too few cases for any: the largest stays
-            left[np.argmax(expected.sizes)] = 1.0
-        alive = left > 0
-        states = _maximised(replace(expected, sizes=left[alive], profiles=expected.profiles[alive]), states, alive)
-        states = states if alive.all() else _doubted(states)
-        if alive.all() and counts.log_likelihood - before < task.settings.tol:
-            break
-        before = counts.log_likelihood if alive.all() else -np.inf
-        if task.clock.expired:
-            break
-    return states
-
-
-def _doubted(states: States) -> States:
+def _smoothed(states: States) -> States:
     """No value ruled out: rows that only a state that died could explain must remain possible."""
     even = np.repeat(1.0 / np.array(states.widths), states.widths)
     return replace(states, profiles=(1 - FLOOR) * states.profiles + FLOOR * even)
 
 
-def _maximised(expected: States, before: States, alive: NDArray[np.bool_]) -> States:
-    profiles = before.profiles[alive].copy()
-    for b in expected.blocks:
-        total = expected.profiles[:, b].sum(axis=1, keepdims=True)
-        np.divide(expected.profiles[:, b], total, out=profiles[:, b], where=total > 0)
-    return States(expected.sizes / expected.sizes.sum(), profiles, expected.widths)
+def component_wise_em(task: Task, star: Neighbourhood, states: States) -> States:
+    """EM, one state at a time, where the sizes have a Dirichlet prior of minus half the parameters of a state.
+
+    It ends when a sweep removes no state and changes the log-likelihood by less than the tolerance.
+    """
+    price = sum(w - 1 for w in star.widths) / 2
+    rows, total = _Rows(star), star.weights.sum()
+    logs = np.column_stack([rows.log_likelihood(profile) for profile in states.profiles])
+    before = -np.inf
+    for _ in range(task.settings.max_iterations):
+        n_before, s = states.n, 0
+        while s < states.n:
+            posterior = posterior_of(logs + np.log(np.maximum(states.sizes, TINY)))
+            left = max(float(star.weights @ posterior[:, s]) - price, 0.0)
+            if left == 0.0 and states.n > 1:
+                states, logs = states.remove(s), np.delete(logs, s, axis=1)
+                continue
+            sizes, profiles = states.sizes.copy(), states.profiles.copy()
+            sizes[s] = left / total if left > 0 else 1.0
+            profiles[s] = rows.profile(star.weights * posterior[:, s], profiles[s])
+            states = States(sizes / sizes.sum(), profiles, states.widths)
+            logs[:, s] = rows.log_likelihood(profiles[s])
+            s += 1
+        value = float(star.weights @ np.logaddexp.reduce(logs + np.log(np.maximum(states.sizes, TINY)), axis=1))
+        if states.n == n_before and abs(value - before) < task.settings.tol:
+            break
+        before = value
+        if task.clock.expired:
+            break
+    return states
+
+
+class _Rows:
+    """The rows of a star, for one state at a time."""
+
+    def __init__(self, star: Neighbourhood) -> None:
+        blocks = blocks_of(star.widths)
+        soft = {e.node - 1 for e in star.evidence if e.likelihood is not None}
+        self.seen = star.indicators()[0]
+        self.blocks = blocks
+        self.hard = np.array([i not in soft for i, b in enumerate(blocks) for _ in range(b.stop - b.start)], dtype=bool)
+        self.values = np.ascontiguousarray(self.seen[:, self.hard])
+        self.soft = [blocks[i] for i in sorted(soft)]
+
+    def log_likelihood(self, profile: FloatArray) -> FloatArray:
+        """Log P(row | state) up to a number that is the same for all states."""
+        out: FloatArray = self.values @ np.log(np.maximum(profile[self.hard], TINY))
+        for b in self.soft:
+            out = out + np.log(np.maximum(self.seen[:, b] @ profile[b], TINY))
+        return out
+
+    def profile(self, weights: FloatArray, before: FloatArray) -> FloatArray:
+        """The M-step of one state whose share of the rows is given; what is not observed keeps its distribution."""
+        counts = np.zeros_like(before)
+        counts[self.hard] = weights @ self.values
+        for b in self.soft:
+            joint = self.seen[:, b] * before[b]
+            counts[b] = (weights / np.maximum(joint.sum(axis=1), TINY)) @ joint
+        out = before.copy()
+        for b in self.blocks:
+            if counts[b].sum() > 0:
+                out[b] = counts[b] / counts[b].sum()
+        return out

@@ -1,8 +1,8 @@
-"""One latent node with what all branches around it say: a latent class model on soft evidence.
+"""A latent node, its neighbours, and the messages of the branches beyond them: a latent class model on soft evidence.
 
-The root walks to the node, the branches hanging off it are frozen (their messages are computed once), and rows that say
-the same are merged. What happens to the node's number of states then happens in this small model, whatever the tree.
-For a latent class model it is the whole model.
+The tree is rooted at the node and the branches beyond its neighbours are frozen: their messages are computed once, and
+rows whose messages are the same are merged. The number of states of the node then changes within this small star-shaped
+model, whatever the tree. For a latent class model it is the whole model.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from ..estimation._local import Place
 from ._operations import with_states
 from ._states import States, blocks_of
 
-__all__ = ["NEGLIGIBLE", "Neighbourhood"]
+__all__ = ["NEGLIGIBLE", "Neighbourhood", "posterior_of"]
 
 NEGLIGIBLE = 1e-9
 """Rows that belong to a state with less than this share of their weight do not count for it."""
@@ -30,7 +30,9 @@ NEGLIGIBLE = 1e-9
 
 @dataclass(frozen=True, eq=False)
 class Neighbourhood:
-    """The neighbourhood of one latent node.
+    """One latent node, its neighbours, and the evidence about them: a small model in which the node's states change.
+
+    Make one with :meth:`around`; put changed states back into the whole model with :meth:`whole`.
 
     Attributes
     ----------
@@ -58,7 +60,8 @@ class Neighbourhood:
         """Cut the neighbourhood of a latent node out of a model."""
         z = model.tree.node(node)
         if model.tree.variable[z] >= 0:
-            raise ModelError(f"'{model.tree.names[z]}' is observed; only latent nodes can change their states.")
+            name = model.tree.names[z]
+            raise ModelError("'{name}' is observed; only latent nodes can change their states.", name=name)
         place = Place.around(model, table, [z])
         row_of = place.plan.row_of
         first = np.unique(row_of, return_index=True)[1]
@@ -89,8 +92,16 @@ class Neighbourhood:
         with np.errstate(divide="ignore"):
             return plan.row_log_likelihood(flat)[:, None] + np.log(plan.posteriors(flat, [0])[0])
 
+    def posterior(self, states: States) -> FloatArray:
+        """P(state | row), an array [rows, states]; zero for rows that the states call impossible."""
+        return posterior_of(self.log_joint(states))
+
+    def shares(self, states: States) -> list[Neighbourhood]:
+        """The data as each state sees them: weighted by its posterior, D_s of K (2.9)."""
+        return [self.share(self.weights * own) for own in self.posterior(states).T]
+
     def share(self, weights: FloatArray) -> Neighbourhood:
-        """The same neighbourhood on data weighted otherwise, as a state sees them: D_s of K (2.9).
+        """The same neighbourhood on data with other weights.
 
         Rows with a negligible share of their weight are left out, so that all states together see little more than the
         data once.
@@ -100,7 +111,7 @@ class Neighbourhood:
         return Neighbourhood(evidence, weights[kept], self.tree, self.model, self.nodes)
 
     def indicators(self, rows: NDArray[np.intp] | None = None) -> tuple[FloatArray, NDArray[np.bool_]]:
-        """What is seen of the neighbours, as probabilities of their states side by side, and where anything is.
+        """What is observed of the neighbours, as probabilities of their states side by side, and where anything is.
 
         A value is 1 in its column; of a frozen branch it is the likelihood, scaled to sum to one. ``rows``: of which
         rows; default all.
@@ -116,9 +127,9 @@ class Neighbourhood:
                 seen[np.flatnonzero(shown), block.start + ids[shown]] = 1.0
                 known[shown, block] = True
             else:
-                said = e.likelihood[ids]
-                total = said.sum(axis=1, keepdims=True)
-                seen[:, block] = np.divide(said, total, where=total > 0, out=np.zeros_like(said))
+                likelihood = e.likelihood[ids]
+                total = likelihood.sum(axis=1, keepdims=True)
+                seen[:, block] = np.divide(likelihood, total, where=total > 0, out=np.zeros_like(likelihood))
                 known[:, block] = True
         return seen, known
 
@@ -130,3 +141,10 @@ class Neighbourhood:
     def whole(self, states: States) -> Model:
         """The whole model with these states at the node."""
         return with_states(self.model, self.nodes[1:], states)
+
+
+def posterior_of(log_joint: FloatArray) -> FloatArray:
+    """P(state | row) from log P(row, state); zero for rows that are impossible."""
+    with np.errstate(invalid="ignore"):
+        out: FloatArray = np.nan_to_num(np.exp(log_joint - np.logaddexp.reduce(log_joint, axis=1)[:, None]))
+    return out

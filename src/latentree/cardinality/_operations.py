@@ -1,7 +1,7 @@
 """Introduce, split, remove and merge states of any latent node of any tree (K 4.2, 5.2, 7.1).
 
-The root walks to the node first, which changes nothing observable; there the node and its neighbours are a latent class
-model (:mod:`.states`). Results are rooted at the node. None of these looks at data: fit what they return.
+The tree is rooted at the node first, which changes nothing observable; there the node and its neighbours are a latent
+class model (:class:`States`). Results are rooted at the node. None of these looks at data: fit what they return.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ def split(model: Model, node: str | int, state: int, direction: FloatArray) -> M
         The state to split; the second half becomes the last state.
     direction : float array
         What is added to one half's probabilities and taken from the other's, for all neighbours one after the other;
-        see :mod:`.directions`.
+        see :data:`DIRECTIONS`.
     """
     return changed(model, node, lambda states: states.split(state, direction))
 
@@ -81,22 +81,23 @@ def merge(model: Model, node: str | int, first: int, second: int) -> Model:
 
 
 def changed(model: Model, node: str | int, change: Callable[[States], States]) -> Model:
-    """Walk the root to a latent node and change its states."""
+    """Root the tree at a latent node and change its states."""
     z = model.tree.node(node)
     if model.tree.variable[z] >= 0:
-        raise ModelError(f"'{model.tree.names[z]}' is observed; only latent nodes can change their states.")
+        name = model.tree.names[z]
+        raise ModelError("'{name}' is observed; only latent nodes can change their states.", name=name)
     model = model.rerooted(z)
-    near = model.tree.children[0]
-    widths = tuple(int(model.tree.cardinality[v]) for v in near)
-    old = States.of(np.concatenate([model.table(v).ravel() for v in (0, *near)]), widths)
-    return with_states(model, near, change(old))
+    neighbours = model.tree.children[0]
+    widths = tuple(int(model.tree.cardinality[v]) for v in neighbours)
+    old = States.of(np.concatenate([model.table(v).ravel() for v in (0, *neighbours)]), widths)
+    return with_states(model, neighbours, change(old))
 
 
-def with_states(model: Model, near: tuple[int, ...], states: States) -> Model:
-    """Give the root of a model other states; ``near`` are its neighbours in the order of the profiles."""
+def with_states(model: Model, neighbours: tuple[int, ...], states: States) -> Model:
+    """Give the root of a model other states; ``neighbours`` are in the order of the profiles."""
     tree = model.tree.with_cardinality(0, states.n)
     tables = [model.table(v) for v in range(tree.n_nodes)]
     tables[0] = states.sizes[None]
-    for v, block in zip(near, states.blocks, strict=True):
+    for v, block in zip(neighbours, states.blocks, strict=True):
         tables[v] = states.profiles[:, block]
     return Model(tree, model.variables, np.concatenate([t.ravel() for t in tables]), model.provenance)

@@ -12,7 +12,7 @@ import numpy as np
 
 from .._types import FloatArray
 from ..estimation._fit import Fit
-from ._directions import DIRECTIONS
+from ._directions import split_along
 from ._neighbourhood import Neighbourhood
 from ._states import States
 from ._task import Task
@@ -34,12 +34,11 @@ def merge(task: Task, fit: Fit, rng: np.random.Generator) -> Fit | None:
     return best_of(task, (merge_at(task, fit, name, rng) for name in names))
 
 
-def adjust(task: Task, fit: Fit, rng: np.random.Generator) -> Fit | None:
-    """HLCAdjust (7.4): the first latent node at which both changes together gain more than delta; None if none does.
+def adjust(task: Task, fit: Fit, rng: np.random.Generator, enough: float) -> Fit | None:
+    """HLCAdjust (7.4): the first latent node at which both changes together score above ``enough``; None if none does.
 
     K keeps the models of the last Merge and the last Split and begins with them; here both are made again.
     """
-    enough = task.score(fit) + task.settings.delta
     tree = fit.model.tree
     for name in (tree.names[z] for z in tree.latent if tree.cardinality[z] > 1):
         for attempt in (_merge_then_split, _split_then_merge):
@@ -63,14 +62,14 @@ def split_at(task: Task, fit: Fit, node: str, rng: np.random.Generator) -> Fit:
     candidates = _split_candidates(task, star, rng)
     plan = star.plan(star.states.n + 1)
     likelihood = plan.evaluate_batch(np.stack([c.flat for c in candidates]), n_jobs=task.settings.n_jobs)[0]
-    return task.settled(star, candidates[int(np.argmax(likelihood))])
+    return task.fit_from(star, candidates[int(np.argmax(likelihood))])
 
 
 def merge_at(task: Task, fit: Fit, node: str, rng: np.random.Generator) -> Fit:
     """Merge (6.3): multiple restart EM from all pairs merged."""
     star = task.star(fit.model, node)
     pairs = combinations(range(star.states.n), 2)
-    return _raced(task, star, [star.states.merge(a, b) for a, b in pairs], rng)
+    return _best_fit(task, star, [star.states.merge(a, b) for a, b in pairs], rng)
 
 
 def _merge_then_split(task: Task, fit: Fit, node: str, rng: np.random.Generator) -> Fit | None:
@@ -91,35 +90,30 @@ def _split_then_merge(task: Task, fit: Fit, node: str, rng: np.random.Generator)
         for old in range(k)
         if old != s
     ]
-    return _raced(task, star, merged, rng)
+    return _best_fit(task, star, merged, rng)
 
 
 def _split_candidates(task: Task, star: Neighbourhood, rng: np.random.Generator) -> list[States]:
     """Models L_s of Split, lines 1-5: each state replaced by the two that partial EM makes of it."""
     states = star.states
-    log_joint = star.log_joint(states)
-    posterior = np.exp(log_joint - np.logaddexp.reduce(log_joint, axis=1)[:, None])
-    out = []
-    for s in range(states.n):
-        data = star.share(star.weights * np.nan_to_num(posterior[:, s]))
-        out.append(states.replace(s, halves(task, data, states.profiles[s], rng)))
-    return out
+    return [
+        states.replace(s, halves(task, data, states.profiles[s], rng)) for s, data in enumerate(star.shares(states))
+    ]
 
 
 def halves(task: Task, data: Neighbourhood, profile: FloatArray, rng: np.random.Generator) -> States:
     """Partial EM (6.2, lines 2-3): the best two states for the data of one, from N0 splits of it."""
     one = States(np.ones(1), profile[None], data.widths)
-    settings = task.settings
-    n = settings.n_splits if settings.direction == "random" else 1
-    way = DIRECTIONS[settings.direction]
-    starts = [one.split(0, way(data, profile, settings.p, rng)) for _ in range(n)]
-    return task.climb(data, starts)[0] if len(data.weights) else starts[0]
+    own = task.settings
+    n = own.n_splits if own.direction in ("random", "uniform") else 1
+    starts = [split_along(own.direction, one, 0, data, own.p, rng) for _ in range(n)]
+    return task.fit_states(data, starts)[0] if len(data.weights) else starts[0]
 
 
-def _raced(task: Task, star: Neighbourhood, candidates: list[States], rng: np.random.Generator) -> Fit:
+def _best_fit(task: Task, star: Neighbourhood, candidates: list[States], rng: np.random.Generator) -> Fit:
     """Multiple restart EM on the whole model (or by ``local`` around the node first) from states at one node."""
     q = task.settings.q_merge
     if task.settings.local and not star.is_whole:
-        return task.fit(star.whole(task.climb(star, candidates, q=q)[0]))
+        return task.fit(star.whole(task.fit_states(star, candidates, q=q)[0]))
     models = [star.whole(c) for c in candidates]
     return task.restart(models[0], rng, starts=models, q=q)

@@ -1,4 +1,4 @@
-"""Candidates made from promising states, and what becomes of them: the moves of our learner."""
+"""Candidates made from promising states: the moves of the default learner."""
 
 from __future__ import annotations
 
@@ -6,63 +6,60 @@ import numpy as np
 
 from .._types import FloatArray
 from ._neighbourhood import Neighbourhood
-from ._screening import Screen, around_rows, screened
+from ._screening import Screen, around_rows, screen
 from ._states import States
 from ._task import Task
 
-__all__ = ["GAIN", "best_move", "climbed", "fresh", "promising", "shaken"]
+__all__ = ["GAIN", "best_move", "improve", "new_states", "perturbed", "promising"]
 
 GAIN = 0.01
 """Least gain of the score for which a move is followed by another."""
 
 
-def climbed(
-    task: Task, star: Neighbourhood, screen: Screen, rng: np.random.Generator, width: int
+def improve(
+    task: Task, star: Neighbourhood, found: Screen, rng: np.random.Generator, width: int
 ) -> tuple[float, States]:
     """Move on from some states while that raises the score; tables beyond the neighbourhood keep their values."""
-    states = screen.states
-    score = task.score(task.judged(star, states))
-    while (better := best_move(task, star, screen, width)) is not None and better[0] > score + GAIN:
+    states = found.states
+    score = task.score(task.evaluate(star, states))
+    while (better := best_move(task, star, found, width)) is not None and better[0] > score + GAIN:
         score, states = better
-        screen = screened(task, star, states, rng, before=screen)
+        found = screen(task, star, states, rng, before=found)
     return score, states
 
 
-def best_move(task: Task, star: Neighbourhood, screen: Screen, width: int) -> tuple[float, States] | None:
+def best_move(task: Task, star: Neighbourhood, found: Screen, width: int) -> tuple[float, States] | None:
     """The best that one split, one merge or one of each makes of some states, and its score."""
-    found = []
-    for candidates in promising(screen, width):
+    ends = []
+    for candidates in promising(found, width):
         if candidates:
-            states, _ = task.climb(star, candidates, finalists=2)
-            found.append((task.score(task.judged(star, states)), states))
-    return max(found, key=lambda pair: pair[0], default=None)
+            states, _ = task.fit_states(star, candidates, finalists=2)
+            ends.append((task.score(task.evaluate(star, states)), states))
+    return max(ends, key=lambda pair: pair[0], default=None)
 
 
-def promising(screen: Screen, width: int) -> list[list[States]]:
+def promising(found: Screen, width: int) -> list[list[States]]:
     """The most promising splits, merges, and pairs of a split and a merge of other states (as in Ueda et al. 2000)."""
-    states = screen.states
-    splits = _ranked_splits(screen)
-    pairs = _ranked_pairs(screen.losses)
+    states = found.states
+    splits = _ranked_splits(found)
+    pairs = _ranked_pairs(found.losses)
     both = [
-        (screen.gains[s] + screen.losses[a, b], s, a, b)
-        for a, b in pairs[: 3 * width]
-        for s in splits
-        if s not in (a, b)
+        (found.gains[s] + found.losses[a, b], s, a, b) for a, b in pairs[: 3 * width] for s in splits if s not in (a, b)
     ]
     both.sort(key=lambda move: -move[0])
     return [
-        [screen.split(s) for s in splits[: width // 2]],
+        [found.split(s) for s in splits[: width // 2]],
         [states.merge(a, b) for a, b in pairs[: width // 2]],
-        [screen.split(s).merge(a, b) for _, s, a, b in both[:width]],
+        [found.split(s).merge(a, b) for _, s, a, b in both[:width]],
     ]
 
 
-def shaken(screen: Screen, rng: np.random.Generator, *, even: bool = False) -> States | None:
+def perturbed(found: Screen, rng: np.random.Generator, *, even: bool = False) -> States | None:
     """One to three splits and as many merges of different states.
 
     The more promising are chosen the more often; with ``even``, all are equally likely.
     """
-    splits, pairs = _ranked_splits(screen), _ranked_pairs(screen.losses)
+    splits, pairs = _ranked_splits(found), _ranked_pairs(found.losses)
     chosen: list[int] = []
     merged: list[tuple[int, int]] = []
     for _ in range(int(rng.integers(1, 4))):
@@ -78,22 +75,22 @@ def shaken(screen: Screen, rng: np.random.Generator, *, even: bool = False) -> S
         merged.append(apart[_place(len(apart), rng, even)])
     if not chosen:
         return None
-    states = screen.states
+    states = found.states
     for s in chosen:
-        states = states.replace(s, screen.halves[s])
+        states = states.replace(s, found.halves[s])
     for a, b in sorted(merged, key=lambda pair: -pair[1]):  # from the end, so that numbers stay what they are
         states = states.merge(a, b)
     return states
 
 
-def fresh(star: Neighbourhood, states: States, n_states: int, rng: np.random.Generator) -> States:
+def new_states(star: Neighbourhood, states: States, n_states: int, rng: np.random.Generator) -> States:
     """As many states, each built around a row of the data: nothing is kept."""
     overall = states.sizes @ states.profiles
     return States(np.full(n_states, 1.0 / n_states), around_rows(star, overall, rng, n_states), states.widths)
 
 
-def _ranked_splits(screen: Screen) -> list[int]:
-    return [s for s in np.argsort(-screen.gains, kind="stable").tolist() if s in screen.halves]
+def _ranked_splits(found: Screen) -> list[int]:
+    return [s for s in np.argsort(-found.gains, kind="stable").tolist() if s in found.halves]
 
 
 def _ranked_pairs(losses: FloatArray) -> list[tuple[int, int]]:

@@ -1,7 +1,7 @@
 """Our own learner, and the default: split and merge what looks promising, many candidates side by side.
 
-It joins K's SplitMerge with what K chapter 8 asks for: promising states are told by bounds on the likelihood
-(:mod:`.screening`), local EM follows every operation, and what remains of the candidates is run side by side on one
+It joins K's SplitMerge with what K chapter 8 asks for: promising states are found by bounds on the likelihood
+(:mod:`._screening`), local EM follows every operation, and what remains of the candidates is run side by side on one
 plan. Three phases:
 
 *grow*: split every state whose gain pays for its parameters, the better half of them at a time;
@@ -17,18 +17,17 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from .._model import Model
-from ..errors import bad_parameter
 from ..estimation._fit import Fit
+from ..method import Flag, Number, Whole, option
 from ..runner import StopReason
+from ._learner import Learner, LearnerState, first_state
 from ._neighbourhood import Neighbourhood
-from ._progress import Position
-from ._rounds import best_move, climbed, fresh, shaken
-from ._screening import screened
+from ._rounds import best_move, improve, new_states, perturbed
+from ._screening import screen
 from ._states import States
-from ._task import Task
+from ._task import Settings, Task
 
-__all__ = ["Screened"]
+__all__ = ["Screened", "ScreenedOptions"]
 
 HOPS = ("promising", "anywhere", "anew")
 """Kinds of hops: splits and merges of promising states, of any states, or all states drawn anew."""
@@ -44,8 +43,8 @@ WORTHWHILE = 0.5
 
 
 @dataclass(frozen=True)
-class Screened:
-    """Grow, improve, hop.
+class ScreenedOptions(Settings):
+    """Those of all learners (EM is accelerated and local first), and two more.
 
     Attributes
     ----------
@@ -56,67 +55,77 @@ class Screened:
         of all latent nodes; but not before 8 (or 2 for each latent node), nor after 40.
     """
 
-    width: int = 16
-    effort: float = 1e6
+    accelerate: bool = option(True, Flag(), "whether EM is accelerated")
+    local: bool = option(True, Flag(), "on trees, fit the tables around a changed node first")
+    max_iterations: int = option(1000, Whole(1), "most steps of EM")
+    width: int = option(16, Whole(2), "candidates of each kind that are fitted side by side")
+    effort: float = option(1e6, Number(above=0), "how long to go on hopping")
 
-    def __post_init__(self) -> None:
-        if int(self.width) != self.width or self.width < 2:
-            raise bad_parameter("width", "Screened", "a whole number of at least 2", self.width)
-        if not self.effort > 0:
-            raise bad_parameter("effort", "Screened", "a number above 0", self.effort)
 
-    def begin(self, task: Task, model: Model, rng: np.random.Generator, *, given: bool) -> Position:
-        """Fit the model it begins with; one that was given is improved, not grown anew."""
-        fit = task.fit(model)
-        phase = "improve" if given else "grow"
-        memory = {"phase": phase, "node": 0, "quiet": 0, "hops": {kind: [0, 0] for kind in HOPS}, "ends": []}
-        return Position(fit, task.score(fit), memory)
+class Screened(Learner):
+    """Grow, improve, hop.
 
-    def step(self, task: Task, at: Position, rng: np.random.Generator) -> Position:
+    Its memory: the ``phase``, the ``node`` whose turn it is, ``quiet`` attempts in a row without success, ``hops`` of
+    each kind (made, successful), and ``ends``: parameters and log-likelihood of what independent starts reached.
+    """
+
+    Options = ScreenedOptions
+
+    def start(self, task: Task, rng: np.random.Generator) -> LearnerState:
+        """Fit the first model; one that was given is improved, not grown anew."""
+        phase = "improve" if task.given else "grow"
+        hops = {kind: [0, 0] for kind in HOPS}
+        return first_state(task, task.fit(task.first), phase=phase, node=0, quiet=0, hops=hops, ends=[])
+
+    def advance(self, task: Task, state: LearnerState, rng: np.random.Generator) -> LearnerState:
         """One attempt at one latent node."""
-        tree, phase = at.fit.model.tree, at.memory["phase"]
+        tree, phase = state.fit.model.tree, state.memory["phase"]
         names = sorted(tree.names[z] for z in tree.latent)
         if phase == "hop":
-            return self._hop(task, at, names[int(rng.integers(len(names)))], rng)
-        node, quiet = int(at.memory["node"]), int(at.memory["quiet"])
-        star = task.star(at.fit.model, names[node])
-        found = self._grown(task, star, at, rng) if phase == "grow" else self._improved(task, star, rng)
-        after = at.tried(task, phase, found)
+            return self._hop(task, state, names[int(rng.integers(len(names)))], rng)
+        node, quiet = int(state.memory["node"]), int(state.memory["quiet"])
+        star = task.star(state.fit.model, names[node])
+        found = self._grown(task, star, state, rng) if phase == "grow" else self._improved(task, star, rng)
+        after = state.considering(task, phase, found)
         if not after.accepted:  # the next node; the next phase when no node has anything left
             node, quiet = (node + 1) % len(names), quiet + 1
         else:
             quiet = 0
+        memory = dict(state.memory)
         if quiet == len(names):
+            if phase == "improve" and not task.given and not any(n for n, _ in memory["hops"].values()):
+                memory["ends"] = [_end(after.fit)]  # grown from one state: a start of its own
             phase, quiet = "improve" if phase == "grow" else "hop", 0
-        return replace(after, memory={**at.memory, "phase": phase, "node": node, "quiet": quiet})
+        return replace(after, memory={**memory, "phase": phase, "node": node, "quiet": quiet})
 
     # ---- phases ----------------------------------------------------------------------------------------------
 
-    def _grown(self, task: Task, star: Neighbourhood, at: Position, rng: np.random.Generator) -> Fit | None:
-        screen = screened(task, star, star.states, rng)
-        price = _price(at.fit, at.score, star)
-        paying = [s for s in np.argsort(-screen.gains, kind="stable").tolist() if screen.gains[s] > price]
+    def _grown(self, task: Task, star: Neighbourhood, state: LearnerState, rng: np.random.Generator) -> Fit | None:
+        found = screen(task, star, star.states, rng)
+        price = _price(state.fit, state.score, star)
+        paying = [s for s in np.argsort(-found.gains, kind="stable").tolist() if found.gains[s] > price]
         if not paying:
             return None
         states = star.states
         for s in paying[: min((len(paying) + 1) // 2, task.max_states - states.n)]:
-            states = states.replace(s, screen.halves[s])
-        return self._whole(task, star, task.climb(star, [states])[0])
+            states = states.replace(s, found.halves[s])
+        return self._whole(task, star, task.fit_states(star, [states])[0])
 
     def _improved(self, task: Task, star: Neighbourhood, rng: np.random.Generator) -> Fit | None:
-        found = best_move(task, star, screened(task, star, star.states, rng), self.width)
+        found = best_move(task, star, screen(task, star, star.states, rng), self.options.width)
         return None if found is None else self._whole(task, star, found[1])
 
-    def _hop(self, task: Task, at: Position, node: str, rng: np.random.Generator) -> Position:
-        star = task.star(at.fit.model, node)
-        kind = self._kind(at.memory["hops"], rng)
-        found = self._landed(task, star, kind, rng)
-        after = at.tried(task, f"hop: {kind}", found)
-        gained = after.score > at.score + WORTHWHILE
-        hops = {k: [n + (k == kind), won + (k == kind and gained)] for k, (n, won) in at.memory["hops"].items()}
-        quiet = 0 if gained else int(at.memory["quiet"]) + 1
-        end = [] if found is None else [[found.n_parameters, found.log_likelihood]]
-        memory = {**at.memory, "quiet": quiet, "hops": hops, "ends": [*at.memory["ends"], *end]}
+    def _hop(self, task: Task, state: LearnerState, node: str, rng: np.random.Generator) -> LearnerState:
+        star = task.star(state.fit.model, node)
+        kind = self._kind(state.memory["hops"], rng)
+        found = self._after_hop(task, star, kind, rng)
+        after = state.considering(task, f"hop: {kind}", found)
+        gained = after.score > state.score + WORTHWHILE
+        hops = {k: [n + (k == kind), won + (k == kind and gained)] for k, (n, won) in state.memory["hops"].items()}
+        quiet = 0 if gained else int(state.memory["quiet"]) + 1
+        memory = {**state.memory, "quiet": quiet, "hops": hops}
+        if found is not None and kind == "anew" and star.is_whole:  # nothing of the current model was kept
+            memory["ends"] = [*memory["ends"], _end(found)]
         if gained and not star.is_whole:  # what was frozen may have something to gain from it
             memory |= {"phase": "improve", "quiet": 0}
         patience = self._patience(task, after.fit)
@@ -128,30 +137,35 @@ class Screened:
         chance = np.array([(hops[kind][1] + 1) / (hops[kind][0] + 2) for kind in HOPS])
         return str(rng.choice(HOPS, p=chance / chance.sum()))
 
-    def _landed(self, task: Task, star: Neighbourhood, kind: str, rng: np.random.Generator) -> Fit | None:
+    def _after_hop(self, task: Task, star: Neighbourhood, kind: str, rng: np.random.Generator) -> Fit | None:
         """Where a hop leads to, after all improvements there."""
-        screen, starts = None, []
+        found, starts, width = None, [], self.options.width
         if kind == "anew":
             n = min(star.states.n + int(rng.integers(2)), task.max_states)
-            starts = [fresh(star, star.states, n, rng) for _ in range(self.width)]
+            starts = [new_states(star, star.states, n, rng) for _ in range(width)]
         else:
-            screen = screened(task, star, star.states, rng)
-            tried = (shaken(screen, rng, even=kind == "anywhere") for _ in range(self.width))
-            starts = [states for states in tried if states is not None]
+            found = screen(task, star, star.states, rng)
+            drawn = (perturbed(found, rng, even=kind == "anywhere") for _ in range(width))
+            starts = [states for states in drawn if states is not None]
         if not starts:
             return None
-        states, _ = task.climb(star, starts, finalists=2)
-        screen = screened(task, star, states, rng, before=screen)
-        return self._whole(task, star, climbed(task, star, screen, rng, self.width)[1])
+        states, _ = task.fit_states(star, starts, finalists=2)
+        found = screen(task, star, states, rng, before=found)
+        return self._whole(task, star, improve(task, star, found, rng, width)[1])
 
     def _patience(self, task: Task, fit: Fit) -> int:
         states = fit.model.tree.cardinality[fit.model.tree.latent]
         enough = max(LEAST, 2 * len(states))
-        return int(np.clip(self.effort / (task.table.n_patterns * int(states.sum())), enough, max(MOST, enough)))
+        limit = self.options.effort / (task.table.n_patterns * int(states.sum()))
+        return int(np.clip(limit, enough, max(MOST, enough)))
 
     def _whole(self, task: Task, star: Neighbourhood, states: States) -> Fit:
         """The whole model with these states, all of its tables fitted."""
-        return task.judged(star, states) if star.is_whole else task.fit(star.whole(states))
+        return task.evaluate(star, states) if star.is_whole else task.fit(star.whole(states))
+
+
+def _end(fit: Fit) -> list[float]:
+    return [fit.n_parameters, fit.log_likelihood]
 
 
 def _price(fit: Fit, score: float, star: Neighbourhood) -> float:

@@ -1,4 +1,4 @@
-"""Which states to split and which to merge, told from one look at the data (K 8: promising states).
+"""Which states to split and which to merge, from bounds on the log-likelihood (K 8: promising states).
 
 Let r_s(d) be the posterior of state s for row d, and keep it fixed. By Jensen's inequality, replacing state s by two
 states changes the log-likelihood by at least
@@ -23,11 +23,11 @@ import numpy as np
 
 from .._types import FloatArray
 from ..engine._plan import Evidence
-from ._neighbourhood import Neighbourhood
-from ._states import States, blocks_of, flat_pairs
+from ._neighbourhood import Neighbourhood, posterior_of
+from ._states import States, blocks_of, flat_pairs, xlogx
 from ._task import Task
 
-__all__ = ["Screen", "around_rows", "merge_losses", "screened"]
+__all__ = ["Screen", "around_rows", "merge_losses", "screen"]
 
 SHARE = 0.3
 """How much a half follows the row it is built around at the start; the rest is the state's own profile."""
@@ -41,12 +41,12 @@ PRESENT = 1e-6
 
 @dataclass(frozen=True, eq=False)
 class Screen:
-    """What is known about the states of a node without touching the rest.
+    """What splits and merges of the states of a node promise.
 
     Attributes
     ----------
     states : States
-        The states looked at.
+        The states.
     halves : dict of int to States
         The two states that would replace each.
     gains : float array [k]
@@ -65,7 +65,7 @@ class Screen:
         return self.states.replace(state, self.halves[state])
 
 
-def screened(
+def screen(
     task: Task,
     star: Neighbourhood,
     states: States,
@@ -74,13 +74,13 @@ def screened(
     n_init: int = 8,
     before: Screen | None = None,
 ) -> Screen:
-    """Look at all splits (partial EM on the data of each state) and all merges (in closed form).
+    """Rank all splits (partial EM on the data of each state) and all merges (in closed form).
 
     States that were there in nearly the same form ``before`` are not split anew.
     """
     log_joint = star.log_joint(states)
     log_row = np.logaddexp.reduce(log_joint, axis=1)
-    posterior = np.nan_to_num(np.exp(log_joint - log_row[:, None]))
+    posterior = posterior_of(log_joint)
     known = {} if before is None else _unchanged(states, before.states)
     halves, gains = {}, np.full(states.n, -np.inf)
     for s in range(states.n):
@@ -93,7 +93,7 @@ def screened(
         if len(data.weights) < 2 or states.n >= task.max_states:
             continue
         starts = _starts(data, states.profiles[s], rng, n_init)
-        two, likelihood = task.climb(data, starts, tol=0.1, max_iterations=60)
+        two, likelihood = task.fit_states(data, starts, tol=0.1, max_iterations=60)
         own = np.flatnonzero(weights > 0)
         one = float(weights[own] @ (log_joint[own, s] - np.log(states.sizes[s])))
         halves[s], gains[s] = two, likelihood - one
@@ -136,15 +136,15 @@ def merge_losses(star: Neighbourhood, states: States, posterior: FloatArray, log
     counts = States.of(star.plan(k).evaluate(states.flat).vector, states.widths)
     soft = [(e, _by_id(e, w, posterior)) for e in star.evidence if e.likelihood is not None]
     at_row = (w * np.nan_to_num(log_row, neginf=0.0)) @ posterior
-    entropy = w @ _xlogx(posterior)
+    entropy = w @ xlogx(posterior)
     for a in range(k - 1):
         others = slice(a + 1, k)
         # sum_d w r log r with r = r_a + r_b differs from that of b alone only where a is present
         here = np.flatnonzero(posterior[:, a] > PRESENT)
         r_a, r_b = posterior[here, a, None], posterior[here, others]
-        both = entropy[others] + w[here] @ (_xlogx(r_a + r_b) - _xlogx(r_b))
+        both = entropy[others] + w[here] @ (xlogx(r_a + r_b) - xlogx(r_b))
         size = counts.sizes[a] + counts.sizes[others]
-        best = _xlogx(size) - size * np.log(w.sum())
+        best = xlogx(size) - size * np.log(w.sum())
         best += _profile_terms(star, soft, counts.profiles[a] + counts.profiles[others], a, others)
         losses[a, others] = best - (at_row[a] + at_row[others] + both)
     return losses
@@ -167,18 +167,14 @@ def _profile_terms(
     for v, b in enumerate(blocks, start=1):
         own = merged[:, b]
         if v not in frozen:
-            out += _xlogx(own).sum(axis=1) - _xlogx(own.sum(axis=1))
+            out += xlogx(own).sum(axis=1) - xlogx(own.sum(axis=1))
     for e, mass in soft:
         own = merged[:, blocks[e.node - 1]]
         profile = own / np.maximum(own.sum(axis=1, keepdims=True), 1e-300)
         with np.errstate(divide="ignore"):
-            said = np.log(np.asarray(e.likelihood) @ profile.T)
+            log_p = np.log(np.asarray(e.likelihood) @ profile.T)
         if e.log_scale is not None:
-            said += e.log_scale[:, None]
+            log_p += e.log_scale[:, None]
         together = mass[:, a, None] + mass[:, others]
-        out += np.where(together > 0, together * np.where(together > 0, said, 0.0), 0.0).sum(axis=0)
+        out += np.where(together > 0, together * np.where(together > 0, log_p, 0.0), 0.0).sum(axis=0)
     return out
-
-
-def _xlogx(x: FloatArray) -> FloatArray:
-    return x * np.log(np.where(x > 0, x, 1.0))

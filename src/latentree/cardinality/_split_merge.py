@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from dataclasses import replace
 
 import numpy as np
 
-from .._model import Model
 from ..estimation._fit import Fit
 from ..runner import StopReason
 from . import _procedures as procedures
-from ._progress import Position
+from ._learner import Learner, LearnerState, first_state
 from ._task import Task
 
 __all__ = ["SplitMerge", "ThreePhases"]
 
 
-class ThreePhases(ABC):
+class ThreePhases(Learner):
     """The main loop of procedures 6.1 and 7.1: a step is one attempt in one of the phases.
 
     ``due`` are the phases (1 grow, 2 shrink) still to be run, the first of them being under way. A phase goes on while
@@ -27,25 +26,25 @@ class ThreePhases(ABC):
 
     names = ("split", "merge", "adjust")
 
-    def begin(self, task: Task, model: Model, rng: np.random.Generator, *, given: bool) -> Position:
+    def start(self, task: Task, rng: np.random.Generator) -> LearnerState:
         """Lines 1-2."""
-        fit = task.fit(model)
-        return Position(fit, task.score(fit), {"due": [1, 2], "improved": False})
+        return first_state(task, task.fit(task.first), due=[1, 2], improved=False)
 
-    def step(self, task: Task, at: Position, rng: np.random.Generator) -> Position:
+    def advance(self, task: Task, state: LearnerState, rng: np.random.Generator) -> LearnerState:
         """Lines 3-38, one attempt at a time."""
-        due: list[int] = list(at.memory["due"])
+        due: list[int] = list(state.memory["due"])
         if due:
             phase = due[0]
             attempt = self.increase if phase == 1 else self.decrease
-            after = at.tried(task, self.names[phase - 1], attempt(task, at.fit, rng))
+            after = state.considering(task, self.names[phase - 1], attempt(task, state.fit, rng))
             if after.accepted:
                 return _remember(after, due, improved=True)
-            called = [3 - phase] if at.memory["improved"] and 3 - phase not in due else []
+            called = [3 - phase] if state.memory["improved"] and 3 - phase not in due else []
             due = [*due[1:], *called]
             ended = not due and not task.settings.adjust
             return _remember(after, due, improved=False, ended=ended)
-        after = at.tried(task, self.names[2], self.adjust(task, at.fit, rng))
+        found = self.adjust(task, state.fit, rng, state.score + task.settings.delta)
+        after = state.considering(task, self.names[2], found)
         return _remember(after, [1, 2], improved=False, ended=not after.accepted)
 
     @abstractmethod
@@ -57,8 +56,8 @@ class ThreePhases(ABC):
         """One state less, for one of the latent nodes."""
 
     @abstractmethod
-    def adjust(self, task: Task, fit: Fit, rng: np.random.Generator) -> Fit | None:
-        """Better parameters for the same numbers of states, by more than delta."""
+    def adjust(self, task: Task, fit: Fit, rng: np.random.Generator, enough: float) -> Fit | None:
+        """Better parameters for the same numbers of states, with a score above ``enough``."""
 
 
 class SplitMerge(ThreePhases):
@@ -72,11 +71,11 @@ class SplitMerge(ThreePhases):
         """HLCMerge (7.3)."""
         return procedures.merge(task, fit, rng)
 
-    def adjust(self, task: Task, fit: Fit, rng: np.random.Generator) -> Fit | None:
+    def adjust(self, task: Task, fit: Fit, rng: np.random.Generator, enough: float) -> Fit | None:
         """HLCAdjust (7.4)."""
-        return procedures.adjust(task, fit, rng)
+        return procedures.adjust(task, fit, rng, enough)
 
 
-def _remember(at: Position, due: list[int], *, improved: bool, ended: bool = False) -> Position:
-    memory = {**at.memory, "due": due, "improved": improved}
-    return replace(at, memory=memory, reason=StopReason.EXHAUSTED if ended else None)
+def _remember(state: LearnerState, due: list[int], *, improved: bool, ended: bool = False) -> LearnerState:
+    memory = {**state.memory, "due": due, "improved": improved}
+    return replace(state, memory=memory, reason=StopReason.EXHAUSTED if ended else None)

@@ -8,45 +8,48 @@ import numpy as np
 
 from .._model import Model
 from ..estimation._fit import Fit
+from ..method import AnyOf, OneOf, Whole, option
+from ._learner import Learner, LearnerState, first_state
 from ._procedures import best_of
-from ._progress import Position
 from ._split_merge import ThreePhases
-from ._task import Task
+from ._task import Settings, Task
 
 __all__ = ["Standard", "Standard3", "StandardFixed"]
 
 
-class Standard:
+class Standard(Learner):
     """K procedure 4.2: one random start with one state more, again and again. Anytime: give it a budget."""
 
-    def begin(self, task: Task, model: Model, rng: np.random.Generator, *, given: bool) -> Position:
-        """Fit the model it begins with."""
-        fit = task.fit(model)
-        return Position(fit, task.score(fit))
-
-    def step(self, task: Task, at: Position, rng: np.random.Generator) -> Position:
+    def advance(self, task: Task, state: LearnerState, rng: np.random.Generator) -> LearnerState:
         """Lines 3-7."""
-        return at.tried(task, "increment", _changed(task, at.fit, 1, 1, rng))
+        return state.considering(task, "increment", _changed(task, state.fit, 1, 1, rng))
 
 
 @dataclass(frozen=True)
-class StandardFixed:
+class StandardFixedOptions(Settings):
+    """Those of all learners, and the number of states of a latent class model; on a tree the skeleton says it."""
+
+    n_states: int | None = option(None, AnyOf(Whole(1), OneOf(None)), "how many states")
+
+
+class StandardFixed(Learner):
     """K procedures 4.3 and 7.8: numbers of states are known; twice as many random starts every time.
 
-    Anytime: give it a budget. ``n_states`` is for a latent class model; on a tree the skeleton says it.
+    Anytime: give it a budget.
     """
 
-    n_states: int | None = None
+    Options = StandardFixedOptions
 
-    def begin(self, task: Task, model: Model, rng: np.random.Generator, *, given: bool) -> Position:
+    def start(self, task: Task, rng: np.random.Generator) -> LearnerState:
         """Lines 1-2."""
-        fit = task.fit(model) if given else task.restart(model, rng, n_init=1)
-        return Position(fit, task.score(fit), {"n_init": task.settings.n_splits})
+        fit = task.fit(task.first) if task.given else task.restart(task.first, rng, n_init=1)
+        return first_state(task, fit, n_init=task.settings.n_splits)
 
-    def step(self, task: Task, at: Position, rng: np.random.Generator) -> Position:
+    def advance(self, task: Task, state: LearnerState, rng: np.random.Generator) -> LearnerState:
         """Lines 4-9."""
-        n = int(at.memory["n_init"])
-        return at.tried(task, "restart", task.restart(at.fit.model, rng, n_init=n), n_init=2 * n)
+        n = int(state.memory["n_init"])
+        found = task.restart(state.fit.model, rng, n_init=n)
+        return state.considering(task, "restart", found, n_init=2 * n)
 
 
 class Standard3(ThreePhases):
@@ -62,10 +65,10 @@ class Standard3(ThreePhases):
         """HLCDecrement (7.6)."""
         return _changed(task, fit, -1, task.settings.n_init, rng)
 
-    def adjust(self, task: Task, fit: Fit, rng: np.random.Generator) -> Fit | None:
+    def adjust(self, task: Task, fit: Fit, rng: np.random.Generator, enough: float) -> Fit | None:
         """HLCNewParams (7.7)."""
         found = task.restart(fit.model, rng, n_init=task.settings.n_init)
-        return found if task.score(found) > task.score(fit) + task.settings.delta else None
+        return found if task.score(found) > enough else None
 
 
 def _changed(task: Task, fit: Fit, by: int, n_init: int, rng: np.random.Generator) -> Fit | None:

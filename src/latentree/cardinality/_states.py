@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from .._types import FloatArray
 from ..errors import ModelError, bad_parameter
 
-__all__ = ["FLOOR", "States", "blocks_of", "flat_pairs"]
+__all__ = ["FLOOR", "States", "blocks_of", "flat_pairs", "xlogx"]
 
 
 FLOOR = 1e-6
@@ -27,6 +27,12 @@ def blocks_of(widths: tuple[int, ...]) -> list[slice]:
     """Where each neighbour's probabilities stand in a profile."""
     ends = list(accumulate(widths, initial=0))
     return [slice(a, b) for a, b in pairwise(ends)]
+
+
+def xlogx(x: FloatArray) -> FloatArray:
+    """Compute x log x, which is zero at zero."""
+    out: FloatArray = x * np.log(np.where(x > 0, x, 1.0))
+    return out
 
 
 @lru_cache(maxsize=256)
@@ -111,19 +117,35 @@ class States:
             raise ModelError(f"A state's profile has {len(even)} probabilities here. Got shape {new.shape}.")
         return States(np.append((1 - p) * self.sizes, p), np.vstack([self.profiles, new]), self.widths)
 
-    def split(self, state: int, direction: FloatArray) -> States:
+    def split(self, state: int, direction: FloatArray, *, clip: bool = False) -> States:
         """Replace a state by two of half its size, its profile moved to both sides (K definition 4.2).
 
-        The first takes the place of the old state, the second comes last. A neighbour's part of the direction is
-        shortened so that all probabilities stay within [1e-6, 1 - 1e-6], and is dropped where they are outside already
-        (K 6.2.1).
+        The first takes the place of the old state, the second comes last. All probabilities stay within
+        [1e-6, 1 - 1e-6].
+
+        Parameters
+        ----------
+        state : int
+            The state to split.
+        direction : float array
+            What is added to one half's probabilities and taken from the other's.
+        clip : bool
+            True: probabilities beyond the limits are set to them, then each distribution is normalised (K 4.4.2).
+            False: a neighbour's part of the direction, whose sum must be zero, is shortened so that both halves stay
+            inside, and is dropped where the state itself is outside already (K 6.2.1).
         """
         s = self._checked(state)
-        moved = self._shortened(self.profiles[s], np.asarray(direction, dtype=np.float64))
+        own, r = self.profiles[s], np.asarray(direction, dtype=np.float64)
+        if r.shape != own.shape:
+            raise ModelError("A direction has {n} entries here. Got shape {shape}.", n=len(own), shape=r.shape)
+        if not clip:
+            r = self._shortened(own, r)
+        two = np.stack([own + r, own - r])
         sizes = np.append(self.sizes, self.sizes[s] / 2)
         sizes[s] /= 2
-        profiles = np.vstack([self.profiles, self.profiles[s] - moved])
-        profiles[s] += moved
+        first, second = self._clipped(two) if clip else two
+        profiles = np.vstack([self.profiles, second])
+        profiles[s] = first
         return States(sizes, profiles, self.widths)
 
     def replace(self, state: int, two: States) -> States:
@@ -163,8 +185,6 @@ class States:
         return int(state)
 
     def _shortened(self, profile: FloatArray, direction: FloatArray) -> FloatArray:
-        if direction.shape != profile.shape:
-            raise ModelError(f"A direction has {len(profile)} entries here. Got shape {direction.shape}.")
         out = np.zeros_like(profile)
         for b in self.blocks:
             own, r = profile[b], direction[b]
@@ -172,3 +192,9 @@ class States:
             if (room >= 0).all() and np.abs(r).max() > 0:
                 out[b] = r * min(1.0, float((room[r != 0] / np.abs(r[r != 0])).min()))
         return out
+
+    def _clipped(self, profiles: FloatArray) -> FloatArray:
+        inside = np.clip(profiles, FLOOR, 1 - FLOOR)
+        for b in self.blocks:
+            inside[:, b] /= inside[:, b].sum(axis=1, keepdims=True)
+        return inside

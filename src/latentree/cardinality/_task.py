@@ -1,33 +1,36 @@
-"""What every learner of cardinalities needs: the data, a score, K's constants, and EM on whole models or stars."""
+"""What every learner of numbers of states needs: the data, a criterion, constants, and EM on whole models or stars."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
+from typing import Any, Literal
 
 import numpy as np
 
-from .._model import Counts, Model
+from .._model import Model
 from .._table import Table
 from .._types import FloatArray
 from ..engine._plan import Plan
-from ..errors import ModelError, bad_parameter
+from ..errors import ModelError
 from ..estimation._em import EmRuns, em
-from ..estimation._fit import Basis, Fit, Prior
+from ..estimation._fit import Fit, Prior, evaluate
 from ..estimation._restarts import restart_em, successive_halving
+from ..method import AnyOf, Flag, Number, OneOf, Options, Whole, option
 from ..runner import Budget, Clock, StopReason
 from ._directions import DIRECTIONS
 from ._neighbourhood import Neighbourhood
 from ._states import States
 
-__all__ = ["ScoreFunction", "Settings", "Task", "standing"]
+__all__ = ["Criterion", "Settings", "Task"]
 
-ScoreFunction = Callable[[Fit], float]
+Criterion = Callable[[Fit], float]
+"""What decides between fits; higher is better."""
 
 
 @dataclass(frozen=True)
-class Settings:
-    """The constants of the learners, as in K 6.3.1 unless said otherwise.
+class Settings(Options):
+    """Options that all learners share, with the values of K 6.3.1 unless said otherwise.
 
     Attributes
     ----------
@@ -37,8 +40,8 @@ class Settings:
         Random starts of Standard3 (and the first number of starts of StandardFixed is ``n_splits``).
     p : float
         Length of a split's direction.
-    direction : {"random", "alternating", "greedy", "variance"}
-        Which way to split; all but the first make every split of a state the same.
+    direction : {"random", "uniform", "alternating", "greedy", "variance"}
+        Which way to split; the last three make every split of a state the same. See :data:`DIRECTIONS`.
     q, q_merge : float
         One in how many starts goes on in multiple restart EM; ``q_merge`` when merging and adjusting.
     delta : float
@@ -58,47 +61,24 @@ class Settings:
         Threads; they do not change the result.
     """
 
-    n_splits: int = 16
-    n_init: int = 64
-    p: float = 0.001
-    direction: str = "random"
-    q: float = 2.0
-    q_merge: float = 10.0
-    delta: float = 0.1
-    adjust: bool = True
-    local: bool = False
-    tol: float = 0.01
-    max_iterations: int = 200
-    accelerate: bool = False
+    n_splits: int = option(16, Whole(1), "random splits of each state")
+    n_init: int = option(64, Whole(1), "random starts")
+    p: float = option(0.001, Number(above=0, below=1), "length of a split's direction")
+    direction: str = option("random", OneOf(*DIRECTIONS), "which way to split")
+    q: float = option(2.0, Number(above=1), "one in how many starts goes on")
+    q_merge: float = option(10.0, Number(above=1), "the same when merging and adjusting")
+    delta: float = option(0.1, Number(least=0), "least gain for which adjusting is accepted")
+    adjust: bool = option(True, Flag(), "whether parameters are adjusted")
+    local: bool = option(False, Flag(), "on trees, fit the tables around a changed node first")
+    tol: float = option(0.01, Number(least=0), "least gain of a step of EM")
+    max_iterations: int = option(200, Whole(1), "most steps of EM")
+    accelerate: bool = option(False, Flag(), "whether EM is accelerated")
     prior: Prior = None
-    basis: Basis = "probability"
-    max_states: int | None = None
-    n_jobs: int = 1
-
-    def __post_init__(self) -> None:
-        whole = "a whole number of at least 1"
-        for name in ("n_splits", "n_init", "max_iterations", "n_jobs"):
-            self._check(name, _is_whole(getattr(self, name)), whole)
-        self._check("max_states", self.max_states is None or _is_whole(self.max_states), f"{whole}, or None")
-        self._check("p", 0 < self.p < 1, "between 0 and 1")
-        self._check("direction", self.direction in DIRECTIONS, f"one of {', '.join(map(repr, DIRECTIONS))}")
-        for name in ("q", "q_merge"):
-            self._check(name, getattr(self, name) > 1, "a number above 1")
-        for name in ("delta", "tol"):
-            self._check(name, getattr(self, name) >= 0, "a number of at least 0")
-
-    def _check(self, name: str, good: bool, must: str) -> None:
-        if not good:
-            raise bad_parameter(name, "cardinality.learn", must, getattr(self, name))
-
-    @classmethod
-    def names(cls) -> tuple[str, ...]:
-        """The names of all settings."""
-        return tuple(f.name for f in fields(cls))
-
-
-def _is_whole(value: object) -> bool:
-    return isinstance(value, int | np.integer) and not isinstance(value, bool) and bool(value >= 1)
+    basis: Literal["probability", "softmax"] = option(
+        "probability", OneOf("probability", "softmax"), "where the posterior is at its mode"
+    )
+    max_states: int | None = option(None, AnyOf(Whole(1), OneOf(None)), "most states of a latent node")
+    n_jobs: int = option(1, Whole(1), "threads")
 
 
 @dataclass(frozen=True, eq=False)
@@ -109,18 +89,34 @@ class Task:
     ----------
     table : Table
         The data.
-    score : callable
+    criterion : callable
         Score of a fit; higher is better.
     settings : Settings
-        The constants.
+        The options of the learner.
     clock : Clock
         When to stop.
+    start : Model or None
+        The model to start from.
+    given : bool
+        Whether that is a model to improve; otherwise its parameters mean nothing.
+    scored : list of (Fit, float)
+        What was scored since the learner last cleared it.
     """
 
     table: Table
-    score: ScoreFunction
+    criterion: Criterion
     settings: Settings = Settings()
     clock: Clock = field(default_factory=lambda: Budget().start())
+    start: Model | None = None
+    given: bool = False
+    scored: list[tuple[Fit, float]] = field(default_factory=list, repr=False)
+
+    @property
+    def first(self) -> Model:
+        """The model to start from."""
+        if self.start is None:
+            raise ModelError("There is no model to start from.")
+        return self.start
 
     @property
     def max_states(self) -> int:
@@ -132,27 +128,23 @@ class Task:
         """The one latent node of a model, for algorithms that know of one only."""
         names = [model.tree.names[z] for z in model.tree.latent]
         if len(names) != 1:
-            raise ModelError(f"This method learns one latent node; the model has {len(names)}.")
+            raise ModelError("This method learns one latent node; the model has {n}.", n=len(names))
         return str(names[0])
+
+    def score(self, fit: Fit) -> float:
+        """The score of a fit, which is noted in ``scored``; a fit is scored once."""
+        for own, score in self.scored:
+            if own is fit:
+                return score
+        score = float(self.criterion(fit))
+        self.scored.append((fit, score))
+        return score
 
     # ---- whole models ----------------------------------------------------------------------------------------
 
     def fit(self, model: Model) -> Fit:
         """EM from the model's own parameters to the end."""
-        s = self.settings
-        return _not_interrupted(
-            em(
-                model,
-                self.table,
-                prior=s.prior,
-                basis=s.basis,
-                accelerate=s.accelerate,
-                tol=s.tol,
-                max_iterations=s.max_iterations,
-                budget=self.clock,
-                n_jobs=s.n_jobs,
-            )
-        )
+        return _not_interrupted(em(model, self.table, **self._em))
 
     def restart(
         self,
@@ -164,25 +156,14 @@ class Task:
         q: float | None = None,
     ) -> Fit:
         """Multiple restart EM: from given models of one structure, or from ``n_init`` random points."""
-        s = self.settings
         given = np.stack([m.parameters for m in starts]) if starts else None
-        return _not_interrupted(
-            restart_em(
-                model,
-                self.table,
-                rng=rng,
-                n_init=n_init or len(starts),
-                starts=given,
-                q=q or s.q,
-                prior=s.prior,
-                basis=s.basis,
-                accelerate=s.accelerate,
-                tol=s.tol,
-                max_iterations=s.max_iterations,
-                budget=self.clock,
-                n_jobs=s.n_jobs,
-            )
-        )
+        n, q = n_init or len(starts), q or self.settings.q
+        return _not_interrupted(restart_em(model, self.table, rng=rng, n_init=n, starts=given, q=q, **self._em))
+
+    @property
+    def _em(self) -> dict[str, Any]:
+        names = ("prior", "basis", "accelerate", "tol", "max_iterations", "n_jobs")
+        return {"budget": self.clock, **{name: getattr(self.settings, name) for name in names}}
 
     # ---- one latent node and its neighbours --------------------------------------------------------------------
 
@@ -190,7 +171,7 @@ class Task:
         """The neighbourhood of a latent node."""
         return Neighbourhood.around(model, self.table, node)
 
-    def climb(
+    def fit_states(
         self,
         star: Neighbourhood,
         starts: Sequence[States] | FloatArray,
@@ -205,9 +186,9 @@ class Task:
         flat = starts if isinstance(starts, np.ndarray) else np.stack([states.flat for states in starts])
         plan = star.plan(flat.shape[1] // (1 + sum(star.widths)))
         prior = _prior_of(plan, s.prior)
-        climb = EmRuns(plan, flat, prior=prior, basis=s.basis, accelerate=s.accelerate, n_jobs=s.n_jobs)
+        runs = EmRuns(plan, flat, prior=prior, basis=s.basis, accelerate=s.accelerate, n_jobs=s.n_jobs)
         stopped = successive_halving(
-            climb,
+            runs,
             self.clock,
             q=q or s.q,
             finalists=finalists,
@@ -217,20 +198,18 @@ class Task:
         )
         if stopped is StopReason.INTERRUPTED:
             raise KeyboardInterrupt
-        best = int(np.argmax(climb.objectives))
-        return States.of(climb.parameters(best), star.widths), climb.counts(best).log_likelihood
+        best = int(np.argmax(runs.objectives))
+        return States.of(runs.parameters(best), star.widths), runs.counts(best).log_likelihood
 
-    def judged(self, star: Neighbourhood, states: States) -> Fit:
-        """The whole model with these states at the node, as it stands."""
-        model = star.whole(states)
-        if not star.is_whole:
-            return standing(model, self.table, self.settings.n_jobs)
-        return _standing(model, self.table, star.plan(states.n).evaluate(states.flat, n_jobs=self.settings.n_jobs))
+    def evaluate(self, star: Neighbourhood, states: States) -> Fit:
+        """The whole model with these states at the node, evaluated without EM."""
+        counts = star.plan(states.n).evaluate(states.flat, n_jobs=self.settings.n_jobs) if star.is_whole else None
+        return evaluate(star.whole(states), self.table, counts=counts, n_jobs=self.settings.n_jobs)
 
-    def settled(self, star: Neighbourhood, states: States) -> Fit:
+    def fit_from(self, star: Neighbourhood, states: States) -> Fit:
         """EM on the whole model with these states at the node; by ``local``, only around the node first."""
         if self.settings.local and not star.is_whole:
-            states, _ = self.climb(star, [states])
+            states, _ = self.fit_states(star, [states])
         return self.fit(star.whole(states))
 
 
@@ -246,13 +225,3 @@ def _prior_of(plan: Plan, prior: Prior) -> Prior:
     if not isinstance(prior, Mapping):
         return prior
     return {name: alpha for name, alpha in prior.items() if name in plan.tree.names}
-
-
-def standing(model: Model, table: Table, n_jobs: int = 1) -> Fit:
-    """The fit that a model is as it stands."""
-    return _standing(model, table, Plan.of(model, table).evaluate(model.parameters, n_jobs=n_jobs))
-
-
-def _standing(model: Model, table: Table, counts: Counts) -> Fit:
-    trace: FloatArray = np.array([counts.log_likelihood])
-    return Fit(model, table, counts, trace, StopReason.ITERATIONS, None, 0.0, 1, trace)

@@ -6,26 +6,21 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from .._model import Model
 from .._types import FloatArray
-from ..errors import bad_parameter
+from ..method import AnyOf, OneOf, Whole, option
 from ..runner import StopReason
-from ._directions import DIRECTIONS
-from ._neighbourhood import Neighbourhood
-from ._progress import Position
+from ._directions import split_along
+from ._learner import Learner, LearnerState, first_state
+from ._neighbourhood import Neighbourhood, posterior_of
 from ._states import States
-from ._task import Task
+from ._task import Settings, Task
 
-__all__ = ["Ueda"]
+__all__ = ["Ueda", "UedaOptions"]
 
 
 @dataclass(frozen=True)
-class Ueda:
-    """Better parameters for a fixed number of states.
-
-    A pair is promising for merging when many rows belong to both, a state for splitting when its data are far from its
-    distribution. The first candidate that raises the likelihood after EM is taken; the end comes when none of the
-    first few does.
+class UedaOptions(Settings):
+    """Those of all learners, and two more.
 
     Attributes
     ----------
@@ -35,41 +30,52 @@ class Ueda:
         How many are tried.
     """
 
-    n_states: int | None = None
-    candidates: int = 5
+    n_states: int | None = option(None, AnyOf(Whole(1), OneOf(None)), "how many states")
+    candidates: int = option(5, Whole(1), "how many candidates are tried")
 
-    def __post_init__(self) -> None:
-        if int(self.candidates) != self.candidates or self.candidates < 1:
-            raise bad_parameter("candidates", "Ueda", "a whole number of at least 1", self.candidates)
 
-    def begin(self, task: Task, model: Model, rng: np.random.Generator, *, given: bool) -> Position:
+class Ueda(Learner):
+    """Better parameters for a fixed number of states.
+
+    A pair is promising for merging when many rows belong to both, a state for splitting when its data are far from its
+    distribution. The first candidate that raises the likelihood after EM is taken; the end comes when none of the
+    first few does.
+    """
+
+    Options = UedaOptions
+
+    def start(self, task: Task, rng: np.random.Generator) -> LearnerState:
         """Fit the model given, or from one random start."""
+        model = task.first
         task.only_latent(model)
-        fit = task.fit(model) if given else task.restart(model, rng, n_init=1)
-        return Position(fit, task.score(fit))
+        return first_state(task, task.fit(model) if task.given else task.restart(model, rng, n_init=1))
 
-    def step(self, task: Task, at: Position, rng: np.random.Generator) -> Position:
+    def advance(self, task: Task, state: LearnerState, rng: np.random.Generator) -> LearnerState:
         """Take the first promising candidate that helps."""
-        star = task.star(at.fit.model, task.only_latent(at.fit.model))
-        states, settings = star.states, task.settings
-        way = DIRECTIONS[settings.direction]
-        for s, a, b in _promising(star, states)[: self.candidates]:
-            moved = states.split(s, way(star, states.profiles[s], settings.p, rng)).merge(a, b)
-            found = task.settled(star, moved)
-            if found.log_likelihood > at.fit.log_likelihood + settings.tol:
-                return at.tried(task, "split and merge", found)
-        return replace(at, operation="split and merge", accepted=False, reason=StopReason.EXHAUSTED)
+        star = task.star(state.fit.model, task.only_latent(state.fit.model))
+        states, own = star.states, self.options
+        posterior, promising = _promising(star, states)
+        for s, a, b in promising[: own.candidates]:
+            data = star.share(star.weights * posterior[:, s])
+            moved = split_along(own.direction, states, s, data, own.p, rng).merge(a, b)
+            found = task.fit_from(star, moved)
+            if found.log_likelihood > state.fit.log_likelihood + own.tol:
+                return state.considering(task, "split and merge", found)
+        return replace(state, operation="split and merge", accepted=False, reason=StopReason.EXHAUSTED)
 
 
-def _promising(star: Neighbourhood, states: States) -> list[tuple[int, int, int]]:
-    """A state to split and two others to merge: pairs by how alike their posteriors are, then states by distance."""
+def _promising(star: Neighbourhood, states: States) -> tuple[FloatArray, list[tuple[int, int, int]]]:
+    """P(state | row), and states to split with two others to merge, the most promising first.
+
+    Pairs are ranked by how alike their posteriors are, then states by distance.
+    """
     log_joint = star.log_joint(states)
-    posterior = np.nan_to_num(np.exp(log_joint - np.logaddexp.reduce(log_joint, axis=1)[:, None]))
+    posterior = posterior_of(log_joint)
     alike = (posterior * star.weights[:, None]).T @ posterior
     a, b = np.triu_indices(states.n, 1)
     order = np.argsort(-alike[a, b], kind="stable")
     splits = np.argsort(-_distances(star, states, log_joint, posterior), kind="stable").tolist()
-    return [(s, int(a[i]), int(b[i])) for i in order for s in splits if s not in (a[i], b[i])]
+    return posterior, [(s, int(a[i]), int(b[i])) for i in order for s in splits if s not in (a[i], b[i])]
 
 
 def _distances(star: Neighbourhood, states: States, log_joint: FloatArray, posterior: FloatArray) -> FloatArray:

@@ -1,0 +1,60 @@
+"""The learners of numbers of states by name. Adding one is a file, and a line here."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from .._registry import Registry
+
+__all__ = ["LEARNERS", "Entry"]
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A learner, without loading it.
+
+    Attributes
+    ----------
+    reference : str
+        Its class, a :class:`~latentree.cardinality.Learner`, as ``module:name``.
+    summary : str
+        How it searches, in a few words.
+    ends : bool
+        Whether it ends by itself; otherwise it needs a budget.
+    fixed : bool
+        Whether the number of states is given, so that only the parameters are learned.
+    """
+
+    reference: str
+    summary: str
+    ends: bool = True
+    fixed: bool = False
+
+
+def _entry(reference: str, summary: str, *, ends: bool = True, fixed: bool = False) -> Entry:
+    return Entry(f"latentree.cardinality.{reference}", summary, ends, fixed)
+
+
+_SPLIT_MERGE = _entry("_split_merge:SplitMerge", "splitting, merging and adjusting states")
+_STANDARD3 = _entry("_standard:Standard3", "random starts with one state more or less")
+_FIXED = _entry("_standard:StandardFixed", "more and more random starts", ends=False, fixed=True)
+
+LEARNERS: Registry[Entry] = Registry(
+    "method",
+    {
+        "screened": _entry("_screened:Screened", "splitting and merging promising states, and new starts"),
+        "Splitting": _entry("_splitting:Splitting", "splitting every state once at random", ends=False),
+        "Standard": _entry("_standard:Standard", "one random start with one state more", ends=False),
+        "StandardFixed": _FIXED,
+        "SplitMerge": _SPLIT_MERGE,
+        "Standard3": _STANDARD3,
+        "HLCSplitMerge": _SPLIT_MERGE,
+        "HLCStandard3": _STANDARD3,
+        "HLCStandardFixed": _FIXED,
+        "FigueiredoJain": _entry("_figueiredo_jain:FigueiredoJain", "removing states from too many"),
+        "ElidanFriedman": _entry("_elidan_friedman:ElidanFriedman", "merging states that hold one row each"),
+        "Ueda": _entry("_ueda:Ueda", "splitting one state and merging two others", fixed=True),
+    },
+)
+"""Learners by name. K's HLC algorithms are the same on a tree with several latent nodes. The last three are baselines
+that K describes (3.1.2, 3.3), for one latent node."""
