@@ -87,7 +87,7 @@ class TreeLearner(ModelEstimator):
         self.table_ = run.fit.table
         self.tree_ = run.tree
         self.trace_ = run.trace
-        self.score_ = run.value
+        self.score_ = run.score
         self.log_likelihood_ = run.fit.log_likelihood
         self.latent_names_ = [run.tree.names[z] for z in run.tree.latent]
         self.n_iter_ = max(len(run.trace), 1)
