@@ -161,9 +161,12 @@ class Checkpoint:
     def _check_origin(self, made_from: Mapping[str, str]) -> None:
         other = sorted(k for k in {*made_from, *self.made_from} if made_from.get(k) != self.made_from.get(k))
         if other:
+            differs = " and ".join("another seed" if k == "seed" else f"other {k}" for k in other)
             raise ParameterError(
-                f"'{os.fspath(self.path)}' was made with other {' and '.join(other)}. Give those it was made with to "
-                "resume it, or another file to start afresh."
+                "'{path}' was made with {differs}. Give what it was made with to resume it, or another file to start "
+                "afresh.",
+                path=os.fspath(self.path),
+                differs=differs,
             )
 
 

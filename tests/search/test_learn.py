@@ -129,7 +129,7 @@ def test_checkpoints_belong_to_data_settings_and_seed(table, tmp_path):
     learn(table, method="east", rng=rng(), checkpoint=file, budget=Budget(iterations=1), **QUICK)
     with pytest.raises(ParameterError, match="other settings"):
         learn(table, method="east0", rng=rng(), checkpoint=file, **QUICK)
-    with pytest.raises(ParameterError, match="seed"):
+    with pytest.raises(ParameterError, match="another seed"):
         learn(table, method="east", rng=rng(5), checkpoint=file, **QUICK)
     with pytest.raises(ParameterError, match="other data"):
         learn(table.reweighted(2 * table.weights), method="east", rng=rng(), checkpoint=file, **QUICK)

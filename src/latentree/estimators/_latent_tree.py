@@ -141,7 +141,7 @@ class LatentTree(TransformerMixin, RowDensity, TreeLearner):  # type: ignore[mis
         Seconds after which the best tree so far is taken, with a warning.
     checkpoint : path, optional
         A file to save the search in after every step. If it exists, :meth:`fit` goes on from it, and gives what an
-        uninterrupted search gives.
+        uninterrupted search gives. Needs a number for ``random_state``.
     verbose : int, default 0
         Whether to report each step on standard error.
 

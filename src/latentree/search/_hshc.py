@@ -34,12 +34,17 @@ class HeuristicOptions(HillClimbingOptions):
 
     k: int = option(3, Whole(1), "candidates of each operator that are fitted")
     local: tuple[int, int, float] = option(FULL, EffortRule(), "starts, steps and least gain of local EM")
+    finalists: int = option(3, Whole(1), "how many are fitted when the score is no penalised likelihood")
 
 
 class HeuristicHillClimbing(SingleHillClimbing):
     """Heuristic single hill climbing; see the top of this module."""
 
     Options = HeuristicOptions
+
+    def _finalists(self, task: Task) -> int:
+        """How many of the best candidates are fitted by full EM, to let their true scores decide."""
+        return 1 if task.criterion.penalised else int(self.options.finalists)
 
     def _judge(
         self, task: Task, state: State, beliefs: Beliefs, candidates: Sequence[tuple[Move, Graph]], rng: Generator

@@ -88,15 +88,22 @@ class SingleHillClimbing(SearchMethod):
             return self._judge(task, state, beliefs, candidates, rng)
 
         while True:
-            chosen = (_phase_one if state.phase == "expand" else _phase_two)(task, state, judged)
-            if chosen is not None:
-                point = chosen.point or point_of(task, fitted(task, self.options.full, chosen.model, rng))
-                if point.score > state.score:
-                    return moved(state, chosen.move, point, state.phase, candidates=n)
+            ranked = (_phase_one if state.phase == "expand" else _phase_two)(task, state, judged)
+            few = [(c, self._fitted(task, c, rng)) for c in ranked[: self._finalists(task)]]
+            chosen, point = max(few, key=lambda own: own[1].score, default=(None, None))
+            if chosen is not None and point is not None and point.score > state.score:
+                return moved(state, chosen.move, point, state.phase, candidates=n)
             # If BIC(m') <= BIC(m) after a phase, return m
             if state.score <= state.memory["before"]:
                 return state.to(state.phase, finished=True), None
             state = state.to("retract" if state.phase == "expand" else "expand", before=state.score)
+
+    def _finalists(self, task: Task) -> int:
+        """How many of the best candidates are fitted by full EM: here all are already."""
+        return 1
+
+    def _fitted(self, task: Task, candidate: Judged, rng: Generator) -> Point:
+        return candidate.point or point_of(task, fitted(task, self.options.full, candidate.model, rng))
 
     def _judge(
         self, task: Task, state: State, beliefs: Beliefs, candidates: Sequence[tuple[Move, Graph]], rng: Generator
@@ -113,19 +120,20 @@ class SingleHillClimbing(SearchMethod):
         return task.map(one, candidates, rng)
 
 
-def _phase_one(task: Task, state: State, judged: Callable[[Kind], list[Judged]]) -> Judged | None:
+def _phase_one(task: Task, state: State, judged: Callable[[Kind], list[Judged]]) -> list[Judged]:
+    """Candidates of phase I, the best first."""
     # Remove from NR(m) all models m' s.t. BIC(m') <= BIC(m)
     better = [c for c in judged("NR") if c.gain > 0]
     # If there is m' in NR(m) s.t. d(m') <= d(m): m = m' and continue
     d = task.criterion.dimension(state.network.graph)
     free = [c for c in better if c.dimension <= d]
     if free:
-        return max(free, key=lambda c: c.gain)
+        return sorted(free, key=lambda c: -c.gain)
     # Find m' in NR(m), NI(m) and SI(m) that maximizes U(m', m | D)
     ratio = improvement_ratio(d)
-    return max([*better, *judged("NI"), *judged("SI")], key=lambda c: ratio(c.gain, c.dimension), default=None)
+    return sorted([*better, *judged("NI"), *judged("SI")], key=lambda c: -ratio(c.gain, c.dimension))
 
 
-def _phase_two(task: Task, state: State, judged: Callable[[Kind], list[Judged]]) -> Judged | None:
+def _phase_two(task: Task, state: State, judged: Callable[[Kind], list[Judged]]) -> list[Judged]:
     # Find the model m' in ND(m) and SD(m) that maximizes BIC(m' | D)
-    return max([*judged("ND"), *judged("SD")], key=lambda c: c.gain, default=None)
+    return sorted([*judged("ND"), *judged("SD")], key=lambda c: -c.gain)
