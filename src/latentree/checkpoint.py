@@ -161,7 +161,8 @@ class Checkpoint:
     def _check_origin(self, made_from: Mapping[str, str]) -> None:
         other = sorted(k for k in {*made_from, *self.made_from} if made_from.get(k) != self.made_from.get(k))
         if other:
-            differs = " and ".join("another seed" if k == "seed" else f"other {k}" for k in other)
+            rest = " and ".join(k for k in other if k != "seed")
+            differs = " and ".join([*([f"other {rest}"] if rest else []), *(["another seed"] if "seed" in other else [])])
             raise ParameterError(
                 "'{path}' was made with {differs}. Give what it was made with to resume it, or another file to start "
                 "afresh.",
