@@ -162,12 +162,12 @@ class Checkpoint:
         other = sorted(k for k in {*made_from, *self.made_from} if made_from.get(k) != self.made_from.get(k))
         if other:
             rest = " and ".join(k for k in other if k != "seed")
-            differs = " and ".join([*([f"other {rest}"] if rest else []), *(["another seed"] if "seed" in other else [])])
+            parts = [f"other {rest}" if rest else "", "another seed" if "seed" in other else ""]
             raise ParameterError(
-                "'{path}' was made with {differs}. Give what it was made with to resume it, or another file to start "
+                "'{path}' was made with {differs}. Give those it was made with to resume it, or another file to start "
                 "afresh.",
                 path=os.fspath(self.path),
-                differs=differs,
+                differs=" and ".join(filter(None, parts)),
             )
 
 
