@@ -78,7 +78,7 @@ def n_jobs(table: Table) -> None:
         began = time.perf_counter()
         run = learn(table, method="east", rng=np.random.default_rng(0), n_jobs=n)
         seconds[n] = time.perf_counter() - began
-        print(f"\nEAST, {n} thread(s): {seconds[n]:.1f} s, BIC {run.value:.2f}, {len(run.trace) - 1} steps")
+        print(f"\nEAST, {n} thread(s): {seconds[n]:.1f} s, BIC {run.score:.2f}, {len(run.trace) - 1} steps")
     print(f"two threads: {seconds[1] / seconds[2]:.2f}x")
 
 

@@ -132,7 +132,7 @@ def measured(case: str, jobs: int) -> dict[str, object]:
             "wall": marks[last][2],
             "memory": marks[last][4] - before,
         },
-        "moved": {"score": run.value, "cpu": processor, "wall": run.seconds, "memory": memory() - before},
+        "moved": {"score": run.score, "cpu": processor, "wall": run.seconds, "memory": memory() - before},
         "sweep": marks[last + 1][1] - marks[last][1] if last + 1 < len(marks) else None,
         "complete": run.reason.complete,
         "latents": [len(truth.tree.latent), len(run.tree.latent)],

@@ -92,7 +92,7 @@ def study(
             run, seconds = keeper.run(f"z{n}-{rows}-{label.split()[0].lower()}", table, method, [seed, 2], options)
             kl, _ = divergence(run.model, table, model, test)
             out.append(SearchResult(n, label, run, seconds, kl))
-            say(f"{n} variables, {label}: BIC {run.value:.2f}, KL {kl:.4f}, {seconds:.1f} s")
+            say(f"{n} variables, {label}: BIC {run.score:.2f}, KL {kl:.4f}, {seconds:.1f} s")
     return out, truth
 
 
@@ -113,7 +113,7 @@ than DHC on one model.
     for n in dict.fromkeys(c.n for c in found):
         own = {c.method: c for c in found if c.n == n}
         cells = [
-            f"{own[m].kl:.4f} / {own[m].run.value:.1f} / {own[m].seconds:.1f}" if m in own else "" for m in methods
+            f"{own[m].kl:.4f} / {own[m].run.score:.1f} / {own[m].seconds:.1f}" if m in own else "" for m in methods
         ]
         lines.append([str(n), f"{truth[n]:.4f}", *cells])
     text += markdown(["variables", "KL of the true structure, fitted", *methods], lines)

@@ -117,7 +117,7 @@ def study(*, runs: int, most: int, starts: int, seed: int) -> list[tuple[str, Ra
         table = datasets.load(name)
         values = {
             label: [
-                learn(table, method=method, rng=np.random.default_rng([seed, i]), **options).value  # type: ignore[arg-type]
+                learn(table, method=method, rng=np.random.default_rng([seed, i]), **options).score  # type: ignore[arg-type]
                 for i in range(runs)
             ]
             for label, (method, options) in LABELS.items()

@@ -155,7 +155,7 @@ def study(
                 run, seconds = keeper.run(f"{name}-{method}-{i}", table, method, [seed, i], options)
                 kl, _ = divergence(run.model, table, generator, test)
                 cases.append(Case(name, label, run, seconds, kl, _skeleton(run.tree) == skeleton))
-                say(f"{name} {label} run {i + 1}: BIC {run.value:.2f}, KL {kl:.4f}, {seconds:.1f} s")
+                say(f"{name} {label} run {i + 1}: BIC {run.score:.2f}, KL {kl:.4f}, {seconds:.1f} s")
     return cases, truth
 
 
@@ -254,7 +254,7 @@ more than the three states of the generator's.
 
 def _line(own: Sequence[Case], target: float) -> list[str]:
     kl = np.array([c.kl for c in own])
-    value = np.array([c.run.value for c in own])
+    value = np.array([c.run.score for c in own])
     reference = REFERENCE[own[0].data]
     first = [c.first_si for c in own if c.first_si is not None]
     return [
@@ -304,10 +304,10 @@ def _deadlocks(cases: Sequence[Case], seed: int, keeper: StudyCache) -> str:
         return (
             text + "No run of EAST0 ended with a latent of more than three states, so there is nothing to set free.\n"
         )
-    case = min((c for c in fat if c.data == fat[-1].data), key=lambda c: c.run.value)
+    case = min((c for c in fat if c.data == fat[-1].data), key=lambda c: c.run.score)
     found = deadlock(case, seed=seed, keeper=keeper)
     rows = [
-        [name, str(k), f"{case.run.value:.1f}", f"{less:.1f}", f"{run.value:.1f}", _said(run, case.run.value)]
+        [name, str(k), f"{case.run.score:.1f}", f"{less:.1f}", f"{run.score:.1f}", _said(run, case.run.score)]
         for name, k, less, run in found
     ]
     text += (
@@ -320,4 +320,4 @@ def _deadlocks(cases: Sequence[Case], seed: int, keeper: StudyCache) -> str:
 
 def _said(run: Run, before: float) -> str:
     kinds = [step.kind for step in run.trace if step.kind not in ("start", "EM")]
-    return ("yes" if run.value > before + 0.5 else "no") + (f" ({', '.join(kinds)})" if kinds else "")
+    return ("yes" if run.score > before + 0.5 else "no") + (f" ({', '.join(kinds)})" if kinds else "")

@@ -108,7 +108,7 @@ def _coil(folder: Path, seed: int, jobs: int, seconds: float, say: Say, pictures
     owners, tested = _owners(run.model, folder)
     rows = [["HSHC, K = 1, 5, 10, 20 (Z 5.2)", "-52,522, -51,625, **-51,465**, -51,592", "51 to 169 h"]]
     rows += [["HLCSplitMerge on Z's skeleton (K 7.3.3)", "-51,516.5", "467 h"]]
-    rows += [["swift (ours)", f"**{run.value:,.1f}**", f"{run.seconds:.0f} s ({cpu:.0f} s of processor time)"]]
+    rows += [["swift (ours)", f"**{run.score:,.1f}**", f"{run.seconds:.0f} s ({cpu:.0f} s of processor time)"]]
     for name in ("HLCSplitMerge", "HLCStandard3"):
         began = time.perf_counter()
         found = learn_states(
@@ -195,7 +195,7 @@ def _news(folder: Path, seed: int, jobs: int, seconds: float, say: Say, pictures
     rows = [
         ["bridged islands, Java, before its final refinement", "-232,227", "20 min"],
         ["the same, scaled from its published 10-fold result", "about -230,800", ""],
-        ["swift (ours)", f"**{run.value:,.1f}**", f"{run.seconds:.0f} s ({cpu:.0f} s of processor time)"],
+        ["swift (ours)", f"**{run.score:,.1f}**", f"{run.seconds:.0f} s ({cpu:.0f} s of processor time)"],
     ]
     return f"""
 ## news100, 16,242 x 100
@@ -225,7 +225,7 @@ def _density(folder: Path, seed: int, jobs: int, seconds: float, say: Say, pictu
                 name,
                 f"{table.n:,.0f} x {table.n_variables}",
                 f"{len(run.tree.latent)}",
-                f"{run.value:,.1f}",
+                f"{run.score:,.1f}",
                 f"**{mean:.3f}**" if mean >= published else f"{mean:.3f}",
                 f"{published:.3f}",
                 f"{run.seconds:.0f}",

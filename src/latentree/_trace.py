@@ -79,12 +79,16 @@ class Step:
         plain = dict(vars(self))
         return {**plain, "edges": [list(pair) for pair in self.edges], "states": dict(self.states)}
 
+    def to_ordered(self) -> dict[str, Any]:
+        """Plain values for a checkpoint, which does not keep the order of mappings: ``states`` are pairs."""
+        return {**self.to_plain(), "states": [list(pair) for pair in self.states.items()]}
+
     @classmethod
     def from_plain(cls, plain: Mapping[str, Any]) -> Step:
-        """Make the step again; the opposite of :meth:`to_plain`."""
+        """Make the step again; the opposite of :meth:`to_plain` and :meth:`to_ordered`."""
         try:
             edges = tuple((str(a), str(b)) for a, b in plain["edges"])
-            states = MappingProxyType({str(name): int(k) for name, k in plain["states"].items()})
+            states = MappingProxyType({str(name): int(k) for name, k in dict(plain["states"]).items()})
             return cls(
                 number=int(plain["number"]),
                 phase=str(plain["phase"]),

@@ -162,9 +162,13 @@ class Checkpoint:
     def _check_origin(self, made_from: Mapping[str, str]) -> None:
         other = sorted(k for k in {*made_from, *self.made_from} if made_from.get(k) != self.made_from.get(k))
         if other:
+            rest = " and ".join(k for k in other if k != "seed")
+            parts = [f"other {rest}" if rest else "", "another seed" if "seed" in other else ""]
             raise ParameterError(
-                f"'{os.fspath(self.path)}' was made with other {' and '.join(other)}. Give those it was made with to "
-                "resume it, or another file to start afresh."
+                "'{path}' was made with {differs}. Give those it was made with to resume it, or another file to start "
+                "afresh.",
+                path=os.fspath(self.path),
+                differs=" and ".join(filter(None, parts)),
             )
 
 

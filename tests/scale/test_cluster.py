@@ -116,7 +116,7 @@ def test_candidates_dealt_out_change_nothing(client, method):
     here = lt.search.learn(table, method=method, rng=np.random.default_rng(0))
     elsewhere = {"n_jobs": 2, "executor": client.get_executor()}
     there = lt.search.learn(table, method=method, rng=np.random.default_rng(0), **elsewhere)
-    assert there.value == here.value
+    assert there.score == here.score
     assert there.model.parameters.tolist() == here.model.parameters.tolist()
 
 
@@ -154,7 +154,7 @@ def test_a_search_goes_on_when_a_worker_is_killed(cluster, client):
         table, method="east", rng=np.random.default_rng(0), n_jobs=2, executor=client.get_executor()
     )
     timer.join()
-    assert there.value == here.value
+    assert there.score == here.score
 
 
 @pytest.mark.filterwarnings("ignore:Running on a single-machine scheduler")  # said by older ones of Dask

@@ -207,7 +207,7 @@ def test_islands_are_found(missing):
     assert groups(run.tree) == {frozenset(range(5 * i, 5 * i + 5)) for i in range(6)}
     built = [step for step in run.trace if step.phase == "pieces"]
     assert built and built[-1].score > run.trace[0].score
-    assert run.value == pytest.approx(bic(run.fit))
+    assert run.score == pytest.approx(bic(run.fit))
 
 
 def test_weights_are_repetitions_and_threads_change_nothing():
@@ -217,7 +217,7 @@ def test_weights_are_repetitions_and_threads_change_nothing():
     repeated = learned(Table.from_codes(np.repeat(codes, times, axis=0)))
     for other in (repeated, learned(Table.from_codes(codes, weights=times), n_jobs=2)):
         assert other.tree == one.tree
-        assert other.value == one.value
+        assert other.score == one.score
 
 
 def test_a_stopped_construction_goes_on_as_if_it_had_not(tmp_path, monkeypatch):
@@ -233,7 +233,7 @@ def test_a_stopped_construction_goes_on_as_if_it_had_not(tmp_path, monkeypatch):
         some = learned(table, budget=Budget(iterations=steps), checkpoint=file)
         assert len(some.trace) == steps and some.structure
         again = learned(table, checkpoint=file)
-        assert again.value == whole.value and again.tree == whole.tree
+        assert again.score == whole.score and again.tree == whole.tree
         assert [s.score for s in again.trace] == [s.score for s in whole.trace]
 
 
@@ -258,7 +258,7 @@ def test_the_end_of_time_and_ctrl_c_within_the_construction(monkeypatch):
 
 @pytest.mark.parametrize("size", [-1, 2.5, True, "8"])
 def test_the_size_of_pieces_is_checked(size):
-    with pytest.raises(ParameterError, match="'pieces' parameter of learn"):
+    with pytest.raises(ParameterError, match="option 'pieces' of the method 'swift' must be"):
         learned(Table.from_codes(islands(3, 4, 50)), pieces=size)
 
 

@@ -75,8 +75,8 @@ def test_the_generating_tree_is_found():
     tree = run.tree
     near = {frozenset(int(tree.variable[u]) for u in tree.neighbours(int(z))) for z in tree.latent}
     assert near == {frozenset({0, 1, 2, 3, 4}), frozenset({0, 5, 6, 7, 8})}
-    assert run.value == pytest.approx(bic(run.fit))
-    assert run.value > learn(table, rng=np.random.default_rng(0), trials=0).value
+    assert run.score == pytest.approx(bic(run.fit))
+    assert run.score > learn(table, rng=np.random.default_rng(0), trials=0).score
 
 
 def test_it_stays_a_root_where_one_branch_is_left():

@@ -22,14 +22,12 @@ from latentree.search._operators import Move, added_parameters, moves
 from latentree.search._proposals import BLOCK, carried_out, conditional_dependence, propose, together
 from latentree.search._relocate import relocations
 from latentree.search._restricted import Effort, dimension_change, evaluate, model_of, triple
-from latentree.search._state import Search
-from latentree.search._swift import OPTIONS
+from latentree.search._swift import WIDE, Swift
+from latentree.search._task import Task
 
 
-def searching(table, seed=0, **more):
-    return Search(
-        table, Criterion.of("bic", table), np.random.default_rng(seed), 1, {**OPTIONS, **more}, Clock(Budget())
-    )
+def searching(table):
+    return Task(table, Criterion.of("bic", table), 1, Clock(Budget()))
 
 
 # ---- relocations ---------------------------------------------------------------------------------------------------
@@ -157,7 +155,7 @@ def test_bundles_leave_a_tree(graph, seed):
     model = Model.random(graph.to_tree(), variables, rng)
     table = drawn_table(model, 60, seed)
     network = Network.from_model(Model.random(graph.to_tree(), variables, rng))
-    found = propose(searching(table), network, Beliefs(network, table), least=-100.0)
+    found = propose(searching(table), Beliefs(network, table), np.random.default_rng(0), parallel=True, least=-100.0)
     chosen = together(found, network.graph)
     after, done = carried_out(chosen, network)
     assert done or not found
@@ -191,16 +189,14 @@ def test_the_generating_tree_comes_back():
 
 @pytest.mark.parametrize("seed", range(6))
 def test_the_best_tree_of_small_data_from_every_seed(seed):
-    assert learn(datasets.load("hiv_test"), rng=np.random.default_rng(seed)).value == pytest.approx(-656.62, abs=0.01)
+    assert learn(datasets.load("hiv_test"), rng=np.random.default_rng(seed)).score == pytest.approx(-656.62, abs=0.01)
     house = learn(datasets.load("house_building"), rng=np.random.default_rng(seed))
-    assert house.value > -2962.16
+    assert house.score > -2962.16
 
 
 def test_very_wide_data_are_forecast():
-    from latentree.search._swift import WIDE, forecast
-
     def wide(n):
-        return forecast(searching(Table.from_codes(np.random.default_rng(0).integers(0, 2, (50, n)))))
+        return Swift().forecast(searching(Table.from_codes(np.random.default_rng(0).integers(0, 2, (50, n)))))
 
     assert wide(50) is None and wide(WIDE) is None
     assert "minutes" in wide(10_000) and "GB" in wide(10_000)

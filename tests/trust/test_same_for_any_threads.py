@@ -72,7 +72,7 @@ def tree(method: str) -> Callable[[Table, int], list[Any]]:
     def learned(table: Table, n_jobs: int) -> list[Any]:
         budget = Budget(iterations=4)
         run = search.learn(datasets.load("hiv_test"), method=method, rng=seeded(), n_jobs=n_jobs, budget=budget)
-        return [str(run.tree.canonical), run.model.parameters, run.value, [step.operation for step in run.trace]]
+        return [str(run.tree.canonical), run.model.parameters, run.score, [step.operation for step in run.trace]]
 
     return learned
 

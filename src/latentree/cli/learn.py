@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from ..search._registry import METHODS as SEARCHES
 from .app import INTERRUPTED
 from .command import command as command_, option, session, warn
 from .options import data_argument, learning_options, score_option, searching_options
@@ -29,8 +30,8 @@ latentree learn big.csv --resume big.checkpoint --time-limit 3600 --out model.js
 latentree learn survey.csv --drop id --method east --score bice --trace steps.json
 """
 
-METHODS = ("swift", "east", "east0", "dhc", "shc", "hshc")
-"""The methods of :func:`latentree.search.learn`; named here, since help shall not import them."""
+METHODS = tuple(SEARCHES)
+"""The methods of :func:`latentree.search.learn`."""
 
 SEARCH, OUTPUT = "How the tree is found", "Output"
 
@@ -228,8 +229,8 @@ def _document(run: Run, found: dict[str, Any], source: Source, seconds: float) -
         "data": source.name,
         **found,
         "method": run.method,
-        "score": run.score,
-        "value": run.value,
+        "score": run.criterion,
+        "value": run.score,
         "structure": run.structure,
         "message": run.message or run.reason.message,
         "n_rows": len(run.fit.table.inverse),

@@ -87,7 +87,7 @@ class TreeLearner(ModelEstimator):
         self.table_ = run.fit.table
         self.tree_ = run.tree
         self.trace_ = run.trace
-        self.score_ = run.value
+        self.score_ = run.score
         self.log_likelihood_ = run.fit.log_likelihood
         self.latent_names_ = [run.tree.names[z] for z in run.tree.latent]
         self.n_iter_ = max(len(run.trace), 1)
@@ -141,7 +141,7 @@ class LatentTree(TransformerMixin, RowDensity, TreeLearner):  # type: ignore[mis
         Seconds after which the best tree so far is taken, with a warning.
     checkpoint : path, optional
         A file to save the search in after every step. If it exists, :meth:`fit` goes on from it, and gives what an
-        uninterrupted search gives.
+        uninterrupted search gives. Needs a number for ``random_state``.
     verbose : int, default 0
         Whether to report each step on standard error.
 

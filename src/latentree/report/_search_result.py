@@ -34,7 +34,7 @@ def learned(run: Run, *, seed: int | None = None) -> Run:
     (('V1+V4', 'V3+V2'), 0, 'swift')
     """
     model = presented(run.model)
-    told = {"method": run.method, "score": run.score, "value": run.value, "seed": seed, "trace": kept_trace(run)}
+    told = {"method": run.method, "score": run.criterion, "value": run.score, "seed": seed, "trace": kept_trace(run)}
     model = replace(model, provenance={**model.provenance, **{k: v for k, v in told.items() if v not in (None, [])}})
     counts = Plan.of(model, run.fit.table).evaluate(model.parameters)
     reason = StopReason.CONVERGED if run.reason.complete else run.reason
@@ -75,8 +75,8 @@ def describe_run(run: Run, *, statistics: bool = False) -> dict[str, Any]:
         **describe_tree(run.fit, trace=trace_to_plain(run.trace), statistics=statistics),
         "search": {
             "method": run.method,
-            "score": run.score,
-            "value": run.value,
+            "score": run.criterion,
+            "value": run.score,
             "structure": run.structure,
             "steps": len(run.trace),
             "seconds": run.seconds,

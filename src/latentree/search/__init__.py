@@ -2,7 +2,41 @@
 
 from __future__ import annotations
 
-from .._trace import Step, trace_from_plain, trace_to_plain
-from ._learn import DEFAULT, METHODS, Run, learn
+import importlib
+from typing import TYPE_CHECKING, Any
 
-__all__ = ["DEFAULT", "METHODS", "Run", "Step", "learn", "trace_from_plain", "trace_to_plain"]
+from ._registry import DEFAULT, METHODS, MethodEntry
+
+if TYPE_CHECKING:
+    from .._trace import Step, trace_from_plain, trace_to_plain
+    from ._learn import Run, learn
+    from ._task import Point, SearchMethod, State, Task
+
+__all__ = [
+    "DEFAULT",
+    "METHODS",
+    "MethodEntry",
+    "Point",
+    "Run",
+    "SearchMethod",
+    "State",
+    "Step",
+    "Task",
+    "learn",
+    "trace_from_plain",
+    "trace_to_plain",
+]
+
+_HOME = {
+    **dict.fromkeys(("Step", "trace_from_plain", "trace_to_plain"), ".._trace"),
+    **dict.fromkeys(("Run", "learn"), "._learn"),
+    **dict.fromkeys(("Point", "SearchMethod", "State", "Task"), "._task"),
+}
+
+
+def __getattr__(name: str) -> Any:
+    # Loaded when first used: the command line reads METHODS, and that shall not load NumPy.
+    if name not in _HOME:
+        raise AttributeError(f"module 'latentree.search' has no attribute {name!r}")
+    value = globals()[name] = getattr(importlib.import_module(_HOME[name], __name__), name)
+    return value

@@ -14,7 +14,7 @@ import numpy as np
 from .._types import FloatArray
 from ._beliefs import Beliefs
 from ._network import Graph
-from ._operators import Move
+from ._operators import Move, per_parameter
 from ._restricted import triple
 
 __all__ = ["CompletedData"]
@@ -51,9 +51,9 @@ class CompletedData:
         graph = self._beliefs.network.graph
         wider = after.n_parameters - graph.n_parameters
         if move.kind == "NI":
-            return self._dependence(*move.nodes) / wider
+            return per_parameter(self._dependence(*move.nodes), wider)
         if move.kind == "SI":
-            return self._misfit(*move.nodes) / wider
+            return per_parameter(self._misfit(*move.nodes), wider)
         gain = self._relocated(*move.nodes) if move.kind == "NR" else self._deleted(*move.nodes)
         return gain - (self._penalty(after) - self._penalty(graph))
 

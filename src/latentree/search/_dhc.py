@@ -8,58 +8,79 @@ skeleton are found from two each, by one state more where that helps the score m
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Iterator
 
 import numpy as np
 
 from .._model import Model
 from .._trace import Step
-from ..estimation import Fit
 from ._beliefs import Beliefs
-from ._evaluation import fitted, forecast, moved
+from ._evaluation import fitted, forecast, moved, point_of
 from ._network import Graph, Network, edge
 from ._operators import Move, moves
 from ._restricted import Effort, applied, evaluate, model_of, regularised
-from ._state import Search, State
+from ._shc import HillClimbingOptions
+from ._task import Point, SearchMethod, State, Task
 
-__all__ = ["OPTIONS", "begin", "forecast", "skeletons", "step"]
+__all__ = ["DoubleHillClimbing", "skeletons"]
 
-OPTIONS: Mapping[str, Any] = {"full": (64, 500, 0.01)}
-"""(starts, steps, least gain) of ``full`` EM, as in Z 5."""
+Generator = np.random.Generator
 
 FIRST = Effort(4, 10, 0.1)
 
 
-def begin(search: Search) -> State:
-    """Start with a latent class model, its number of states found by hill climbing, or with the model given."""
-    variables = search.table.variables
-    if search.start is not None:
-        network = regularised(Network.from_model(search.start))
-        fit = fitted(search, network.to_model(variables), search.rng)
-        return State(fit, search.criterion(fit), "skeleton")
-    star = Graph.star(2, search.table.cardinalities.tolist()).to_tree()
-    model = Model.random(star, variables, search.rng)
-    fit, score = _states(search, model, search.rng)
-    return State(fit, score, "skeleton")
+class DoubleHillClimbing(SearchMethod):
+    """Double hill climbing; see the top of this module."""
 
+    Options = HillClimbingOptions
 
-def step(search: Search, state: State) -> tuple[State, Step | None]:
-    """Take the best of all neighbouring skeletons, if it is better."""
-    network = Network.from_model(state.fit.model)
-    beliefs = Beliefs(network, search.table)
+    def forecast(self, task: Task) -> str | None:
+        """What the first step will take, if that is much."""
+        return forecast(task)
 
-    def one(item: tuple[Move, Graph], rng: np.random.Generator) -> tuple[Fit, float]:
-        move, _ = item
-        start = applied(evaluate(move, beliefs, FIRST, rng), network)
-        return _states(search, _thinned(start).to_model(search.table.variables), rng)
+    def init(self, task: Task, rng: Generator) -> State:
+        """Start with a latent class model, its number of states found by hill climbing, or with the model given."""
+        variables = task.table.variables
+        if task.start is not None:
+            network = regularised(Network.from_model(task.start))
+            return State(self._fitted(task, network.to_model(variables), rng, task.n_jobs), "skeleton")
+        star = Graph.star(2, task.table.cardinalities.tolist()).to_tree()
+        return State(self._with_states(task, Model.random(star, variables, rng), rng), "skeleton")
 
-    candidates = list(skeletons(network.graph))
-    found = search.map(one, candidates, stage="skeletons")
-    best = max(range(len(found)), key=lambda i: found[i][1], default=None)
-    if best is None or found[best][1] <= state.score:
-        return state.to("skeleton", done=True), None
-    return moved(state, candidates[best][0], *found[best], candidates=len(candidates), to="skeleton")
+    def step(self, task: Task, state: State, rng: Generator) -> tuple[State, Step | None]:
+        """Take the best of all neighbouring skeletons, if it is better."""
+        network = state.network
+        beliefs = Beliefs(network, task.table)
+
+        def one(item: tuple[Move, Graph], rng: Generator) -> Point:
+            start = applied(evaluate(item[0], beliefs, FIRST, rng), network)
+            return self._with_states(task, _thinned(start).to_model(task.table.variables), rng)
+
+        candidates = list(skeletons(network.graph))
+        found = task.map(one, candidates, rng, stage="skeletons")
+        best = max(range(len(found)), key=lambda i: found[i].score, default=None)
+        if best is None or found[best].score <= state.score:
+            return state.to("skeleton", finished=True), None
+        return moved(state, candidates[best][0], found[best], "skeleton", candidates=len(candidates))
+
+    def _fitted(self, task: Task, model: Model, rng: Generator, n_jobs: int = 1) -> Point:
+        return point_of(task, fitted(task, self.options.full, model, rng, n_jobs=n_jobs))
+
+    def _with_states(self, task: Task, model: Model, rng: Generator) -> Point:
+        """Climb by one state more, wherever that helps most."""
+        here = self._fitted(task, model, rng)
+        while True:
+            task.check_time()
+            beliefs = Beliefs(here.network, task.table)
+            best: Point | None = None
+            for move in moves(here.network.graph, ("SI",)):
+                wider = model_of(evaluate(move, beliefs, FIRST, rng), here.network, task.table.variables)
+                tried = self._fitted(task, wider, rng)
+                if best is None or tried.score > best.score:
+                    best = tried
+            if best is None or best.score <= here.score:
+                return here
+            here = best
 
 
 def skeletons(graph: Graph) -> Iterator[tuple[Move, Graph]]:
@@ -90,23 +111,3 @@ def _thinned(network: Network) -> Network:
         alone[v] = alone[v] / alone[v].sum()
     binary = network.graph.edited(states={v: len(alone[v]) for v in network.graph.latents})
     return regularised(Network(binary, joint, alone))
-
-
-def _states(search: Search, model: Model, rng: np.random.Generator) -> tuple[Fit, float]:
-    """EmRuns by one state more, wherever that helps most."""
-    fit = fitted(search, model, rng, n_jobs=1)
-    score = search.criterion(fit)
-    while True:
-        search.check_time()
-        network = Network.from_model(fit.model)
-        beliefs = Beliefs(network, search.table)
-        best: tuple[Fit, float] | None = None
-        for move in moves(network.graph, ("SI",)):
-            wider = model_of(evaluate(move, beliefs, FIRST, rng), network, search.table.variables)
-            tried = fitted(search, wider, rng, n_jobs=1)
-            value = search.criterion(tried)
-            if best is None or value > best[1]:
-                best = tried, value
-        if best is None or best[1] <= score:
-            return fit, score
-        fit, score = best

@@ -8,28 +8,23 @@ with ``screening=None, evaluation=(8, 40, 0.1)``, as in C (mu = 8 starts, nu = 4
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from .._trace import Step
+from ..method import AnyOf, Flag, OneOf, Options, Whole, option
 from ._beliefs import Beliefs
-from ._evaluation import FULL, Rank, best_fitted, by_score, forecast, moved, renumbered, staged, star, unit_improvement
+from ._evaluation import FULL, Rank, best_fitted, by_gain, forecast, improvement_ratio, moved, renumbered, staged, star
 from ._network import Graph, Network
 from ._operators import ADJUST, EXPAND, Kind, Move, neighbours
-from ._restricted import Evaluated, applied, regularised
-from ._state import Search, State
+from ._restricted import EffortRule, Evaluated, applied, regularised
+from ._task import SearchMethod, State, Task
 
-__all__ = ["OPTIONS", "begin", "forecast", "step"]
+__all__ = ["East", "EastOptions"]
 
-OPTIONS: Mapping[str, Any] = {
-    "ratio": True,
-    "screening": (4, 10, 0.1),
-    "kept": 50,
-    "evaluation": (16, 20, 0.1),
-    "full": FULL,
-    "finalists": 3,
-}
-"""``ratio``: EAST or EAST0. (starts, steps, least gain) of ``screening`` (or None), of ``evaluation`` of the best
-``kept``, and of ``full`` EM. ``finalists``: how many are fitted when the score is no penalised likelihood."""
+Generator = np.random.Generator
 
 KINDS: Mapping[str, tuple[Kind, ...]] = {
     "expand": EXPAND,
@@ -42,44 +37,64 @@ NEXT = {"expand": "adjust", "enhance": "expand", "adjust": "delete", "delete": "
 """The phase after one that finds nothing better; a round ends with ``thin``."""
 
 
-def begin(search: Search) -> State:
-    """The latent class model with a binary latent."""
-    state = star(search)
-    return state.to("expand", round=state.score)
+@dataclass(frozen=True)
+class EastOptions(Options):
+    """Options of EAST; efforts are starts, steps and least gain of EM."""
+
+    ratio: bool = option(True, Flag(), "choose among expansions by improvement ratio (EAST) or by score (EAST0)")
+    screening: tuple[int, int, float] | None = option(
+        (4, 10, 0.1), AnyOf(EffortRule(), OneOf(None)), "effort for all candidates; None: all are evaluated at once"
+    )
+    kept: int = option(50, Whole(1), "candidates that are evaluated after screening")
+    evaluation: tuple[int, int, float] = option((16, 20, 0.1), EffortRule(), "effort for these")
+    full: tuple[int, int, float] = option(FULL, EffortRule(), "effort for the winner")
+    finalists: int = option(3, Whole(1), "how many are fitted when the score is no penalised likelihood")
 
 
-def step(search: Search, state: State) -> tuple[State, Step | None]:
-    """The next change that raises the score."""
-    network = Network.from_model(state.fit.model)
-    beliefs = Beliefs(network, search.table)
-    while True:
-        found = _best(search, state, network, beliefs)
-        if found is not None:
-            return found
-        if state.phase == "thin":
-            # If BIC(m3) <= BIC(m), return m; else m <- m3
-            if state.score <= state.memory["round"]:
-                return state.to("expand", done=True), None
-            state = state.to("expand", round=state.score)
-        else:
-            state = state.to(NEXT[state.phase])
+class East(SearchMethod):
+    """EAST and EAST0; see the top of this module."""
 
+    Options = EastOptions
 
-def _best(search: Search, state: State, network: Network, beliefs: Beliefs) -> tuple[State, Step] | None:
-    """m1 <- arg max over the phase's operators, if it is better than m."""
-    graph = network.graph
-    reachable = _enhancements(state, graph) if state.phase == "enhance" else neighbours(graph, KINDS[state.phase])
-    rank: Rank = by_score
-    if search.options["ratio"] and state.phase == "expand":  # C 1
-        rank = unit_improvement(state.score, search.criterion.dimension(graph))
-    ranked, n = staged(search, beliefs, reachable, rank)
-    if not ranked:
-        return None
-    fit, score, winner = best_fitted(search, network, ranked, rank)
-    if score <= state.score:
-        return None
-    to, memory = _onwards(state, winner.found, network)
-    return moved(state, winner.found.move, fit, score, candidates=n, to=to, memory=memory)
+    def forecast(self, task: Task) -> str | None:
+        """What the first step will take, if that is much."""
+        return forecast(task)
+
+    def init(self, task: Task, rng: Generator) -> State:
+        """The latent class model with a binary latent."""
+        first = star(task, self.options.full, rng)
+        return State(first, "expand", memory={"round": first.score})
+
+    def step(self, task: Task, state: State, rng: Generator) -> tuple[State, Step | None]:
+        """The next change that raises the score."""
+        beliefs = Beliefs(state.network, task.table)
+        while True:
+            found = self._best(task, state, beliefs, rng)
+            if found is not None:
+                return found
+            if state.phase == "thin":
+                # If BIC(m3) <= BIC(m), return m; else m <- m3
+                if state.score <= state.memory["round"]:
+                    return state.to("expand", finished=True), None
+                state = state.to("expand", round=state.score)
+            else:
+                state = state.to(NEXT[state.phase])
+
+    def _best(self, task: Task, state: State, beliefs: Beliefs, rng: Generator) -> tuple[State, Step] | None:
+        """m1 <- arg max over the phase's operators, if it is better than m."""
+        graph = state.network.graph
+        reachable = _enhancements(state, graph) if state.phase == "enhance" else neighbours(graph, KINDS[state.phase])
+        rank: Rank = by_gain
+        if self.options.ratio and state.phase == "expand":  # C 1
+            rank = improvement_ratio(task.criterion.dimension(graph))
+        ranked, n = staged(task, self.options, beliefs, reachable, rng, rank)
+        if not ranked:
+            return None
+        point, winner = best_fitted(task, self.options, state, ranked, rng, rank)
+        if point.score <= state.score:
+            return None
+        phase, memory = _onwards(state, winner.found, state.network)
+        return moved(state, winner.found.move, point, phase, candidates=n, memory=memory)
 
 
 def _onwards(state: State, found: Evaluated, network: Network) -> tuple[str, Mapping[str, Any]]:

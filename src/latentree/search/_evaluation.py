@@ -1,6 +1,8 @@
 """How candidates become models: restricted likelihood in stages, then full EM for the winner (C 2.4).
 
-The stages are those of the original EAST program.
+The stages are those of the original EAST program. Candidates are compared by how far they raise the score, as estimated
+on both sides: a score that is no penalised likelihood is estimated by BIC, and the estimate of a candidate says nothing
+beside the true score of the current model.
 """
 
 from __future__ import annotations
@@ -16,12 +18,13 @@ from .._model import Model
 from .._trace import Step
 from .._tree import Tree
 from ..estimation import Fit, restart_em
+from ..method import OutOfTime
 from ..runner import StopReason
 from ._beliefs import Beliefs
 from ._network import Graph, Network
-from ._operators import Move
+from ._operators import Move, per_parameter
 from ._restricted import Effort, Evaluated, evaluate, model_of, regularised
-from ._state import OutOfTime, Search, State
+from ._task import Point, State, Task
 
 __all__ = [
     "CHUNK",
@@ -29,16 +32,18 @@ __all__ = [
     "Candidate",
     "Rank",
     "best_fitted",
-    "by_score",
+    "by_gain",
+    "estimated_gain",
     "evaluated",
     "fitted",
     "forecast",
+    "improvement_ratio",
     "moved",
     "names_of",
+    "point_of",
     "renumbered",
     "staged",
     "star",
-    "unit_improvement",
     "whole",
 ]
 
@@ -62,89 +67,96 @@ class Candidate:
         The move and its restricted likelihood.
     graph : Graph
         The graph after the move, regularised.
-    score : float
-        Restricted likelihood less the penalty of that graph.
+    gain : float
+        By how much it raises the score, as estimated from its restricted likelihood.
     dimension : int
         What the penalty counts.
     """
 
     found: Evaluated
     graph: Graph
-    score: float
+    gain: float
     dimension: int
 
 
 Rank = Callable[[float, int], float]
-"""What decides between candidates: a function of score and dimension, higher being better."""
+"""What decides between candidates: a function of gain and dimension, higher being better."""
 
 
-def by_score(score: float, dimension: int) -> float:
-    """The score itself."""
-    return score
+def by_gain(gain: float, dimension: int) -> float:
+    """The gain itself."""
+    return gain
 
 
-def unit_improvement(before: float, dimension_before: int) -> Rank:
-    """Unit improvement (Z 2), improvement ratio (C 1): (BIC(m') - BIC(m)) / (d(m') - d(m)).
+def improvement_ratio(dimension_before: int) -> Rank:
+    """Unit improvement (Z 2), improvement ratio (C 1): (BIC(m') - BIC(m)) / (d(m') - d(m))."""
+    return lambda gain, dimension: per_parameter(gain, dimension - dimension_before)
 
-    A loss is not divided: spread over many parameters it would look small. What costs no parameter is taken for free.
-    """
 
-    def unit(score: float, dimension: int) -> float:
-        gain = score - before
-        return gain / max(dimension - dimension_before, 1e-9) if gain > 0 else gain
-
-    return unit
+def estimated_gain(task: Task, beliefs: Beliefs) -> Callable[[float, Graph], float]:
+    """By how much a log-likelihood and a graph are estimated to raise the score of the current model."""
+    now = task.criterion.estimate(float(beliefs.weights @ beliefs.log_likelihood), beliefs.network.graph)
+    return lambda log_likelihood, graph: task.criterion.estimate(log_likelihood, graph) - now
 
 
 def evaluated(
-    search: Search, beliefs: Beliefs, neighbours: Iterable[tuple[Move, Graph]], effort: Effort, stage: str
+    task: Task,
+    beliefs: Beliefs,
+    neighbours: Iterable[tuple[Move, Graph]],
+    effort: Effort,
+    rng: Generator,
+    stage: str,
 ) -> list[Candidate]:
     """Find the restricted likelihood of all candidates."""
+    gain = estimated_gain(task, beliefs)
 
     def one(item: tuple[Move, Graph], rng: Generator) -> Candidate:
         move, graph = item
         found = evaluate(move, beliefs, effort, rng)
-        score = search.criterion.estimate(found.log_likelihood, graph)
-        return Candidate(found, graph, score, search.criterion.dimension(graph))
+        return Candidate(found, graph, gain(found.log_likelihood, graph), task.criterion.dimension(graph))
 
-    return search.map(one, neighbours, stage=stage)
+    return task.map(one, neighbours, rng, stage=stage)
 
 
 def staged(
-    search: Search, beliefs: Beliefs, neighbours: Iterable[tuple[Move, Graph]], rank: Rank = by_score
+    task: Task,
+    options: Any,
+    beliefs: Beliefs,
+    neighbours: Iterable[tuple[Move, Graph]],
+    rng: Generator,
+    rank: Rank = by_gain,
 ) -> tuple[list[Candidate], int]:
     """Screen all candidates, then look longer at the best: these in order, the best first, and how many there were.
 
     Options: ``screening`` and ``evaluation`` are (starts, steps, least gain) of EM, ``kept`` is how many go from one to
     the other. With ``screening=None`` all candidates are evaluated, as in C.
     """
-    options = search.options
     source, n = iter(neighbours), 0
-    few = list(islice(source, options["kept"] + 1))
-    if options["screening"] is not None and len(few) > options["kept"]:
+    few = list(islice(source, options.kept + 1))
+    if options.screening is not None and len(few) > options.kept:
         best: list[Candidate] = []
         source = chain(few, source)
         while chunk := list(islice(source, CHUNK)):  # there may be more than fit into memory
             n += len(chunk)
-            best += evaluated(search, beliefs, chunk, Effort(*options["screening"]), "screening")
-            best = _ordered(best, rank)[: options["kept"]]
+            best += evaluated(task, beliefs, chunk, Effort(*options.screening), rng, "screening")
+            best = _ordered(best, rank)[: options.kept]
         few = [(candidate.found.move, candidate.graph) for candidate in best]
     else:
         few += source
         n = len(few)
-    return _ordered(evaluated(search, beliefs, few, Effort(*options["evaluation"]), "evaluation"), rank), n
+    return _ordered(evaluated(task, beliefs, few, Effort(*options.evaluation), rng, "evaluation"), rank), n
 
 
 def _ordered(found: Sequence[Candidate], rank: Rank) -> list[Candidate]:
-    return sorted(found, key=lambda c: -rank(c.score, c.dimension))
+    return sorted(found, key=lambda c: -rank(c.gain, c.dimension))
 
 
-def forecast(search: Search) -> str | None:
+def forecast(task: Task) -> str | None:
     """Say what the first step of a search through all candidates will take, if that is much."""
-    n, rows = search.table.n_variables, search.table.n_patterns
+    n, rows = task.table.n_variables, task.table.n_patterns
     pairs = n * (n - 1) // 2
     # measured on one core: a graph takes 8 microseconds a node, an evaluation 0.8 ms and 0.3 microseconds a row
-    hours = pairs * (8e-6 * n + 8e-4 + 3e-7 * rows) / search.n_jobs / 3600
+    hours = pairs * (8e-6 * n + 8e-4 + 3e-7 * rows) / task.n_jobs / 3600
     gigabytes = (10.0 * n * rows + 400.0 * n * CHUNK) / 1e9
     if hours < 0.2 and gigabytes < 4:
         return None
@@ -154,19 +166,19 @@ def forecast(search: Search) -> str | None:
     )
 
 
-def fitted(search: Search, model: Model, rng: Generator, *, n_jobs: int | None = None) -> Fit:
-    """Full EM: the model's own parameters and random starts (option ``full``: starts, steps, least gain)."""
-    starts, steps, tol = search.options["full"]
+def fitted(task: Task, full: tuple[int, int, float], model: Model, rng: Generator, *, n_jobs: int | None = None) -> Fit:
+    """Full EM: the model's own parameters and random starts (``full``: starts, steps, least gain)."""
+    starts, steps, tol = full
     fit = restart_em(
         model,
-        search.table,
+        task.table,
         rng=rng,
         n_init=starts,
         include=True,
         tol=tol,
         max_iterations=steps,
-        budget=search.clock,
-        n_jobs=n_jobs or search.n_jobs,
+        budget=task.clock,
+        n_jobs=n_jobs or task.n_jobs,
     )
     return whole(fit)
 
@@ -181,46 +193,49 @@ def whole(fit: Fit) -> Fit:
 
 
 def best_fitted(
-    search: Search, network: Network, ranked: Sequence[Candidate], rank: Rank = by_score
-) -> tuple[Fit, float, Candidate]:
+    task: Task, options: Any, state: State, ranked: Sequence[Candidate], rng: Generator, rank: Rank = by_gain
+) -> tuple[Point, Candidate]:
     """Fit the winner. If the score is no penalised likelihood, fit the best few and let their true scores decide."""
-    few = ranked[: 1 if search.criterion.penalised else search.options["finalists"]]
-    best: tuple[Fit, float, Candidate] | None = None
-    for candidate in few:
-        fit = fitted(search, model_of(candidate.found, network, search.table.variables), search.rng)
-        score = search.criterion(fit)
-        dimension = search.criterion.dimension(fit.model.tree)
-        if best is None or rank(score, dimension) > rank(best[1], search.criterion.dimension(best[0].model.tree)):
-            best = fit, score, candidate
+    best: tuple[float, Point, Candidate] | None = None
+    for candidate in ranked[: 1 if task.criterion.penalised else options.finalists]:
+        model = model_of(candidate.found, state.network, task.table.variables)
+        point = point_of(task, fitted(task, options.full, model, rng))
+        worth = rank(point.score - state.score, task.criterion.dimension(point.fit.model.tree))
+        if best is None or worth > best[0]:
+            best = worth, point, candidate
     assert best is not None
-    return best
+    return best[1:]
 
 
-def star(search: Search) -> State:
+def point_of(task: Task, fit: Fit) -> Point:
+    """A fit with its score."""
+    return Point(fit, task.criterion(fit))
+
+
+def star(task: Task, full: tuple[int, int, float], rng: Generator) -> Point:
     """Where the sources start: a latent class model with two states, or the model the user gave."""
-    variables = search.table.variables
-    if search.start is not None:
-        model = regularised(Network.from_model(search.start)).to_model(variables)
+    variables = task.table.variables
+    if task.start is not None:
+        model = regularised(Network.from_model(task.start)).to_model(variables)
     else:
-        model = Model.random(Tree.star(2, search.table.cardinalities), variables, search.rng)
-    fit = fitted(search, model, search.rng)
-    return State(fit, search.criterion(fit), "expand")
+        model = Model.random(Tree.star(2, task.table.cardinalities), variables, rng)
+    return point_of(task, fitted(task, full, model, rng))
 
 
 def moved(
-    state: State, move: Move, fit: Fit, score: float, *, candidates: int, to: str, memory: Mapping[str, Any] = _NOTHING
+    state: State, move: Move, to: Point, phase: str, *, candidates: int, memory: Mapping[str, Any] = _NOTHING
 ) -> tuple[State, Step]:
-    """The state after a move, going on in phase ``to``, and the step that says so."""
+    """The state after a move, going on in a phase, and the step that says so."""
     step = Step.of(
-        fit.model,
+        to.fit.model,
         phase=state.phase,
         kind=move.kind,
-        operation=move.describe(names_of(state.fit.model.tree)),
-        score=score,
-        log_likelihood=fit.log_likelihood,
+        operation=move.describe(names_of(state.best.fit.model.tree)),
+        score=to.score,
+        log_likelihood=to.fit.log_likelihood,
         candidates=candidates,
     )
-    return State(fit, score, to, memory={**state.memory, **memory}), step
+    return State(to, phase, memory={**state.memory, **memory}), step
 
 
 def names_of(tree: Tree) -> dict[int, str]:

@@ -5,79 +5,92 @@ Local EM moves all tables that involve the place of the change (Z 4.7); the mode
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
 from .._model import Model
-from .._trace import Step
 from ..estimation import restart_em
 from ..estimation._local import Place
+from ..method import Whole, option
 from ._beliefs import Beliefs
 from ._completed import CompletedData
-from ._evaluation import forecast, renumbered, whole
+from ._evaluation import estimated_gain, renumbered, whole
 from ._network import Graph
 from ._operators import Move
-from ._restricted import Evaluated, applied, evaluate, regularised
-from ._shc import FIRST, Judged, begin, climb
-from ._state import Search, State
+from ._restricted import EffortRule, Evaluated, applied, evaluate, regularised
+from ._shc import FIRST, FULL, HillClimbingOptions, Judged, SingleHillClimbing
+from ._task import State, Task
 
-__all__ = ["OPTIONS", "begin", "forecast", "step"]
+__all__ = ["HeuristicHillClimbing"]
 
-OPTIONS: Mapping[str, Any] = {"k": 3, "local": (64, 500, 0.01), "full": (64, 500, 0.01)}
-"""``k``: candidates of each operator that are fitted. (starts, steps, least gain) of ``local`` and ``full`` EM."""
-
-
-def step(search: Search, state: State) -> tuple[State, Step | None]:
-    """The next change that raises the score."""
-    return climb(search, state, heuristically)
+Generator = np.random.Generator
 
 
-def heuristically(search: Search, beliefs: Beliefs, candidates: Sequence[tuple[Move, Graph]]) -> list[Judged]:
-    """Choose the K best of one operator on completed data, and fit these by local EM."""
-    if candidates and candidates[0][0].kind != "SD":  # for SD there is no heuristic (Z 4.5)
-        completed = CompletedData(beliefs, search.criterion.penalty)
-        worth = search.map(lambda item, _: completed.value(*item), candidates, stage="completed data")
-        best = np.argsort(-np.array(worth), kind="stable")[: search.options["k"]]
-        candidates = [candidates[i] for i in best]
+@dataclass(frozen=True)
+class HeuristicOptions(HillClimbingOptions):
+    """Options of heuristic hill climbing."""
 
-    def one(item: tuple[Move, Graph], rng: np.random.Generator) -> Judged:
-        move, graph = item
-        model, log_likelihood = _locally(search, evaluate(move, beliefs, FIRST, rng), beliefs, rng)
-        score = search.criterion.estimate(log_likelihood, graph)
-        return Judged(move, model, score, search.criterion.dimension(graph))
-
-    return search.map(one, candidates)
+    k: int = option(3, Whole(1), "candidates of each operator that are fitted")
+    local: tuple[int, int, float] = option(FULL, EffortRule(), "starts, steps and least gain of local EM")
+    finalists: int = option(3, Whole(1), "how many are fitted when the score is no penalised likelihood")
 
 
-def _locally(search: Search, found: Evaluated, beliefs: Beliefs, rng: np.random.Generator) -> tuple[Model, float]:
-    """Local EM (Z 4.7) of a candidate: its model and log-likelihood."""
-    network = regularised(applied(found, beliefs.network))
-    model = network.to_model(search.table.variables)
-    called = renumbered(network.graph)
-    _, number = Graph.from_tree(model.tree)
-    nodes = [number.index(called[v]) for v in _around(found.move, beliefs.network.graph) if v in called]
-    if not nodes:  # regularisation took them out
-        return model, found.log_likelihood
-    place = Place.around(model, search.table, nodes)
-    tree = place.tree
-    small = Model(tree, tuple(model.variable(tree.names[v]) for v in tree.manifest), place.parameters)
-    starts, steps, tol = search.options["local"]
-    fit = whole(
-        restart_em(
-            small,
-            search.table,
-            rng=rng,
-            n_init=starts,
-            include=True,
-            tol=tol,
-            max_iterations=steps,
-            budget=search.clock,
-            plan=place.plan,
+class HeuristicHillClimbing(SingleHillClimbing):
+    """Heuristic single hill climbing; see the top of this module."""
+
+    Options = HeuristicOptions
+
+    def _finalists(self, task: Task) -> int:
+        """How many of the best candidates are fitted by full EM, to let their true scores decide."""
+        return 1 if task.criterion.penalised else int(self.options.finalists)
+
+    def _judge(
+        self, task: Task, state: State, beliefs: Beliefs, candidates: Sequence[tuple[Move, Graph]], rng: Generator
+    ) -> list[Judged]:
+        """Choose the K best of one operator on completed data, and fit these by local EM."""
+        if candidates and candidates[0][0].kind != "SD":  # for SD there is no heuristic (Z 4.5)
+            completed = CompletedData(beliefs, task.criterion.penalty)
+            worth = task.map(lambda item, _: completed.value(*item), candidates, rng, stage="completed data")
+            best = np.argsort(-np.array(worth), kind="stable")[: self.options.k]
+            candidates = [candidates[i] for i in best]
+        gain = estimated_gain(task, beliefs)
+
+        def one(item: tuple[Move, Graph], rng: Generator) -> Judged:
+            move, graph = item
+            model, log_likelihood = self._locally(task, evaluate(move, beliefs, FIRST, rng), beliefs, rng)
+            return Judged(move, model, gain(log_likelihood, graph), task.criterion.dimension(graph))
+
+        return task.map(one, candidates, rng)
+
+    def _locally(self, task: Task, found: Evaluated, beliefs: Beliefs, rng: Generator) -> tuple[Model, float]:
+        """Local EM (Z 4.7) of a candidate: its model and log-likelihood."""
+        network = regularised(applied(found, beliefs.network))
+        model = network.to_model(task.table.variables)
+        called = renumbered(network.graph)
+        _, number = Graph.from_tree(model.tree)
+        nodes = [number.index(called[v]) for v in _around(found.move, beliefs.network.graph) if v in called]
+        if not nodes:  # regularisation took them out
+            return model, found.log_likelihood
+        place = Place.around(model, task.table, nodes)
+        tree = place.tree
+        small = Model(tree, tuple(model.variable(tree.names[v]) for v in tree.manifest), place.parameters)
+        starts, steps, tol = self.options.local
+        fit = whole(
+            restart_em(
+                small,
+                task.table,
+                rng=rng,
+                n_init=starts,
+                include=True,
+                tol=tol,
+                max_iterations=steps,
+                budget=task.clock,
+                plan=place.plan,
+            )
         )
-    )
-    return place.put_back(fit.model.parameters), fit.log_likelihood
+        return place.put_back(fit.model.parameters), fit.log_likelihood
 
 
 def _around(move: Move, graph: Graph) -> tuple[int, ...]:

@@ -1,45 +1,30 @@
-"""Learn a tree from data: one function, any method by its name."""
+"""Learn a tree from data: one function, any search by its name."""
 
 from __future__ import annotations
 
-import importlib
 import os
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .._model import Model
+from .._model import Counts, Model
 from .._table import Table
-from .._trace import Step, trace_from_plain, trace_to_plain
+from .._trace import Step
 from .._tree import Tree
 from .._types import FloatArray
-from ..checkpoint import Checkpoint, Saved, fingerprint
-from ..errors import DataError, FileFormatError, LatentreeError, LatentreeWarning, ParameterError, bad_parameter
+from ..errors import DataError, LatentreeError, LatentreeWarning, Parameter, ParameterError, bad_parameter
 from ..estimation import Fit, em
-from ..runner import Budget, Clock, OnProgress, StopReason, run
+from ..method import Storage, drive
+from ..runner import Budget, Clock, OnProgress, StopReason
+from ._columns import by_content
 from ._criterion import Criterion, Score
-from ._state import Method, OutOfTime, Search, State, standing
+from ._registry import DEFAULT, METHODS
+from ._task import Point, SearchMethod, State, Task, evaluate
 
-__all__ = ["DEFAULT", "METHODS", "Run", "learn"]
-
-METHODS: dict[str, str] = {
-    "swift": "latentree.search._swift",
-    "east": "latentree.search._east",
-    "east0": "latentree.search._east",
-    "dhc": "latentree.search._dhc",
-    "shc": "latentree.search._shc",
-    "hshc": "latentree.search._hshc",
-}
-"""Methods by name, and the module that each is in (see :mod:`latentree.search._state`); loaded when first used."""
-
-PRESETS: dict[str, dict[str, Any]] = {"east0": {"ratio": False}}
-"""Options that a name stands for."""
-
-DEFAULT = "swift"
-"""The method that is used unless another is named."""
+__all__ = ["Run", "learn"]
 
 OnStep = Callable[[Step], None]
 
@@ -58,10 +43,10 @@ class Run:
         Why the search ended.
     seconds : float
         Time it took, that before a resumed checkpoint included.
-    method, score : str
+    method, criterion : str
         What searched, and what it maximised.
-    value : float
-        The score of the model.
+    score : float
+        The value of the criterion, higher being better.
     structure : bool
         Whether a tree was found. If not, the model has one latent of one state: the variables are independent.
     message : str
@@ -73,8 +58,8 @@ class Run:
     reason: StopReason
     seconds: float
     method: str
-    score: str
-    value: float
+    criterion: str
+    score: float
     structure: bool
     message: str
 
@@ -87,6 +72,13 @@ class Run:
     def tree(self) -> Tree:
         """Its tree."""
         return self.fit.model.tree
+
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any:
+            if name == "value":
+                raise AttributeError("Run.value is now Run.score; the name of the criterion is Run.criterion.")
+            raise AttributeError(f"'Run' object has no attribute {name!r}")
 
 
 def learn(
@@ -128,7 +120,7 @@ def learn(
         Who evaluates candidates instead of threads here: one that can send any function to other processes, such as
         ``client.get_executor()`` of Dask. It does not change the result.
     checkpoint : path, optional
-        A file to save the search in after every step.
+        A file to save the search in after every step. It belongs to the seed, too.
     resume : bool
         Go on from the checkpoint if it exists; the result is that of an uninterrupted search. False: start afresh, and
         replace it.
@@ -147,49 +139,81 @@ def learn(
     --------
     >>> from latentree import datasets
     >>> run = learn(datasets.load("hiv_test"), rng=np.random.default_rng(0))
-    >>> round(run.value, 2), run.structure, run.reason.name
+    >>> round(run.score, 2), run.structure, run.reason.name
     (-656.62, True, 'EXHAUSTED')
     """
     if not isinstance(rng, np.random.Generator):
         raise bad_parameter("rng", "learn", "a numpy.random.Generator", rng)
     if table.n_variables < 3:
         raise DataError(f"Learning a tree needs at least three variables. Got {', '.join(table.names)}.")
-    module, settings = _method(method, options)
-    table = table.ordered()  # sums do not depend on the order of the rows
-    varying = _varying(table)
-    aside = 3 <= len(varying) < table.n_variables
-    core = table.select([table.variables[i].name for i in varying]) if aside else table
+    search = _method(method, options)
+    # sums do not depend on the order of columns and rows
+    whole = table.select([table.names[i] for i in by_content(table)]).ordered()
+    varying = _varying(whole)
+    aside = 3 <= len(varying) < whole.n_variables
+    core = whole.select([whole.names[i] for i in varying]).ordered() if aside else whole
     criterion = Criterion.of(score, core)
     clock = budget if isinstance(budget, Clock) else (budget or Budget()).start()
-    begin = _start(start, core, table)
-    search = Search(core, criterion, rng, _threads(n_jobs), settings, clock, begin, on_progress, executor=executor)
-    alone = _independent(search)
+    task = Task(core, criterion, _threads(n_jobs), clock, _start(start, core, table), on_progress, executor)
+    none = _independent(task)
     if len(varying) < 3:
         message = f"No structure found: only {len(varying)} of {table.n_variables} variables vary."
-        outcome = _Outcome(State(alone.fit, alone.score, "begin", done=True), (), StopReason.EXHAUSTED, clock.elapsed)
-        return _run(outcome, alone, table, method, criterion, message)
-    file = None
+        outcome = _Outcome(none, (), StopReason.EXHAUSTED, clock.elapsed)
+        return _run(outcome, none, (whole, table), method, criterion, message)
+    _warn(search, task)
+    storage: Storage[State, Step] | None = None
     if checkpoint is not None:
-        origin = {
-            "data": fingerprint(core),
-            "settings": fingerprint({"method": method, "score": criterion.name, **settings}),
-            "start": fingerprint(search.start),
-        }
-        file = Checkpoint(checkpoint, "learn", origin)
-    _warn(module, search)
-    outcome = _searched(module, search, alone, file, resume, on_step)
-    return _run(_polished(outcome, search), alone, table, method, criterion, "")
+        storage = Storage(
+            checkpoint,
+            "learn",
+            {
+                "data": core,
+                "settings": {"method": method, "score": criterion.name, **search.options.plain()},
+                "start": task.start,
+            },
+            State.pack,
+            lambda packed: State.unpack(packed, core),
+            Step.to_ordered,
+            Step.from_plain,
+            resume,
+            every_seconds=0.0,
+        )
+    end = drive(
+        search,
+        task,
+        rng=rng,
+        budget=clock,
+        first=_first,
+        finish=lambda step, number, seconds: replace(step, number=number, seconds=seconds),
+        on_step=None if on_step is None else lambda _, step: on_step(step),
+        storage=storage,
+    )
+    best = none if end.state is None else end.state.best
+    outcome = _polished(_Outcome(best, end.trace, end.reason, end.seconds), task)
+    return _run(outcome, none, (whole, table), method, criterion, "")
 
 
-def _method(name: str, options: Mapping[str, Any]) -> tuple[Method, dict[str, Any]]:
-    if name not in METHODS:
-        raise bad_parameter("method", "learn", f"one of {', '.join(map(repr, METHODS))}", name)
-    module = cast(Method, importlib.import_module(METHODS[name]))
-    for option in options:
-        if option not in module.OPTIONS:
-            known = ", ".join(map(repr, module.OPTIONS)) or "none"
-            raise ParameterError(f"The method '{name}' has no option '{option}'. It has {known}.")
-    return module, {**module.OPTIONS, **PRESETS.get(name, {}), **options}
+class _MethodOption(Parameter):
+    """An option of a search, which the shell sets by ``--set``."""
+
+    def shown(self, surface: Any) -> str:
+        """Put it into the words of a surface."""
+        return f"The option '{self.name}' of {self.owner}" if surface == "python" else f"--set {self.name}"
+
+
+def _method(name: str, options: Mapping[str, Any]) -> SearchMethod:
+    entry = METHODS.find(name, owner="learn")
+    search = entry.load()
+    try:
+        made = search.Options.of({**entry.preset, **options}, owner=f"the method '{name}'")
+    except ParameterError as error:
+        wrong = error.fields.get("parameter")
+        if not isinstance(wrong, Parameter):
+            raise
+        fields = {**error.fields, "parameter": _MethodOption(wrong.name, wrong.owner)}
+        raise ParameterError(error.template, **fields) from None
+    method: SearchMethod = search(made)
+    return method
 
 
 def _threads(n_jobs: int) -> int:
@@ -201,7 +225,8 @@ def _threads(n_jobs: int) -> int:
 def _start(start: Model | None, core: Table, table: Table) -> Model | None:
     if start is None:
         return None
-    if start.variables not in (core.variables, table.variables):
+    own = tuple(v for v in table.variables if v.name in set(core.names))
+    if start.variables not in (own, table.variables):
         raise ParameterError(
             "The 'start' of learn must have the variables of the data, in their order (those that never vary may be "
             f"missing): {', '.join(table.names)}. Got {', '.join(v.name for v in start.variables)}."
@@ -209,12 +234,19 @@ def _start(start: Model | None, core: Table, table: Table) -> Model | None:
     inner = [start.tree.names[v] for v in start.tree.manifest if len(start.tree.neighbours(int(v))) > 1]
     if inner:
         raise ParameterError(f"In the 'start' of learn all manifest variables must be leaves. '{inner[0]}' is none.")
-    if start.variables != core.variables:
-        start = _restricted(start, core)
+    start = _renumbered(start, core) if start.variables == own else _restricted(start, core)
     # one rooting and order for all equal models, so that these change no result
     tree, where = start.tree.canonically_rooted()
     rooted = start.rerooted(int(where[0]))
     return Model(tree, start.variables, np.concatenate([rooted.table(name).ravel() for name in tree.names]))
+
+
+def _renumbered(model: Model, table: Table) -> Model:
+    """The same model, its variables in the order of the table."""
+    tree, where = model.tree, {name: i for i, name in enumerate(table.names)}
+    variable = [where[name] if i >= 0 else -1 for name, i in zip(tree.names, tree.variable, strict=True)]
+    tree = Tree(tree.parent, tree.cardinality, np.array(variable), tree.names)
+    return Model(tree, table.variables, model.parameters)
 
 
 def _restricted(model: Model, table: Table) -> Model:
@@ -244,115 +276,42 @@ def _varying(table: Table) -> list[int]:
     return [int(i) for i in np.flatnonzero((first < last) & (last > 0))]
 
 
-def _warn(module: Method, search: Search) -> None:
-    """Say beforehand if it will take very long, as far as the method can tell."""
-    forecast = getattr(module, "forecast", None)
-    told = None if forecast is None else forecast(search)
-    if told is not None:
-        warnings.warn(str(told), LatentreeWarning, stacklevel=3)
+def _warn(search: SearchMethod, task: Task) -> None:
+    """Say beforehand if it will take very long, as far as the search can tell."""
+    forecast = search.forecast(task)
+    if forecast is not None:
+        warnings.warn(forecast, LatentreeWarning, stacklevel=3)
 
 
-# ---- the search itself ----------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class _Progressed:
-    """A state and how it came about: what the runner hands from step to step."""
-
-    state: State
-    trace: tuple[Step, ...] = ()
-    steps: int = 0
-    late: bool = False
-
-    def pack(self) -> dict[str, Any]:
-        return {"state": self.state.pack(), "trace": trace_to_plain(self.trace), "steps": self.steps}
-
-    @classmethod
-    def unpack(cls, packed: Mapping[str, Any], table: Table) -> _Progressed:
-        try:
-            trace = trace_from_plain(packed["trace"])
-            return cls(State.unpack(packed["state"], table), trace, int(packed["steps"]))
-        except (KeyError, TypeError) as error:
-            raise FileFormatError(f"The state of a search is damaged: {error!r}.") from None
+# ---- after the search -----------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
 class _Outcome:
-    state: State
+    best: Point
     trace: tuple[Step, ...]
     reason: StopReason
     seconds: float
 
 
-def _searched(
-    module: Method, search: Search, alone: State, file: Checkpoint | None, resume: bool, on_step: OnStep | None
-) -> _Outcome:
-    at = _Progressed(alone)
-    saved: Saved | None = None
-    if file is not None and resume and file.exists():
-        saved = file.load()
-        at = _Progressed.unpack(saved.payload, search.table)
-        saved = replace(saved, steps=at.steps)  # a step that ran out of time was none
-        search = replace(search, rng=saved.rng or search.rng)
-    before = saved.seconds if saved else 0.0
-
-    def advance(at: _Progressed) -> tuple[_Progressed, Step | None]:
-        if at.state.done:
-            return at, None
-        drawn = search.rng.bit_generator.state
-        try:
-            if at.steps:
-                state, step = module.step(search, at.state)
-            else:
-                state = module.begin(search)
-                step = _first(state)
-        except OutOfTime:
-            search.rng.bit_generator.state = drawn
-            return replace(at, late=True), None
-        if step is not None:
-            step = replace(step, number=len(at.trace), seconds=before + search.clock.elapsed)
-        return _Progressed(state, at.trace if step is None else (*at.trace, step), at.steps + 1), step
-
-    def done(at: _Progressed, _: Step | None) -> StopReason | None:
-        return StopReason.TIME if at.late else StopReason.EXHAUSTED if at.state.done else None
-
-    def tell(_: _Progressed, step: Step | None) -> None:
-        if step is not None and on_step is not None:
-            on_step(step)
-
-    end = run(
-        at,
-        advance,
-        budget=search.clock,
-        done=done,
-        on_step=tell,
-        rng=search.rng,
-        checkpoint=file,
-        pack=_Progressed.pack,
-        resumed=saved,
-        every_seconds=0.0,
-    )
-    return _Outcome(end.state.state, end.state.trace, end.reason, before + search.clock.elapsed)
-
-
 def _first(state: State) -> Step:
     return Step.of(
-        state.fit.model,
+        state.best.fit.model,
         phase="start",
         kind="start",
         operation="the model to start from",
         score=state.score,
-        log_likelihood=state.fit.log_likelihood,
+        log_likelihood=state.best.fit.log_likelihood,
     )
 
 
-def _polished(outcome: _Outcome, search: Search) -> _Outcome:
+def _polished(outcome: _Outcome, task: Task) -> _Outcome:
     """Take the parameters of the final model to convergence; within a search a coarser fit does."""
     if not outcome.reason.complete:
         return outcome
-    fit = em(outcome.state.fit.model, search.table, budget=search.clock, n_jobs=search.n_jobs)
-    score = search.criterion(fit)
-    if not score > outcome.state.score:
+    fit = em(outcome.best.fit.model, task.table, budget=task.clock, n_jobs=task.n_jobs)
+    score = task.criterion(fit)
+    if not score > outcome.best.score:
         return outcome
     step = Step.of(
         fit.model,
@@ -364,28 +323,26 @@ def _polished(outcome: _Outcome, search: Search) -> _Outcome:
     )
     seconds = outcome.seconds + fit.seconds
     step = replace(step, number=len(outcome.trace), seconds=seconds)
-    return replace(
-        outcome,
-        state=replace(outcome.state, fit=fit, score=score),
-        trace=(*outcome.trace, step),
-        seconds=seconds,
-    )
+    return replace(outcome, best=Point(fit, score), trace=(*outcome.trace, step), seconds=seconds)
 
 
-# ---- no structure, and columns that never vary ------------------------------------------------------------------
+# ---- no structure, columns that never vary, and the order of the columns ----------------------------------------
 
 
-def _independent(search: Search) -> State:
+def _independent(task: Task) -> Point:
     """The model without structure: one latent of one state."""
-    table = search.table
+    table = task.table
     tree = Tree.star(1, table.cardinalities, table.names)
     shares = [_shares(table, i) for i in range(table.n_variables)]
-    fit = standing(Model(tree, table.variables, np.concatenate([[1.0], *shares])), table)
+    fit = evaluate(Model(tree, table.variables, np.concatenate([[1.0], *shares])), table)
+    return Point(fit, _score_or_none(task.criterion, fit))
+
+
+def _score_or_none(criterion: Criterion, fit: Fit) -> float:
     try:
-        score = search.criterion(fit)
+        return criterion(fit)
     except LatentreeError:  # not every score is defined without a latent
-        score = -np.inf
-    return State(fit, score, "begin")
+        return -np.inf
 
 
 def _shares(table: Table, i: int) -> FloatArray:
@@ -395,33 +352,57 @@ def _shares(table: Table, i: int) -> FloatArray:
     return counts / counts.sum() if seen.any() else np.full(k, 1.0 / k)
 
 
-def _run(outcome: _Outcome, alone: State, table: Table, method: str, criterion: Criterion, message: str) -> Run:
-    state = outcome.state
-    structure = state.score > alone.score
+def _run(
+    outcome: _Outcome, none: Point, tables: tuple[Table, Table], method: str, criterion: Criterion, message: str
+) -> Run:
+    """The result, with all columns and in the user's order; ``tables`` are all columns in ours and in the user's."""
+    whole, table = tables
+    best = outcome.best
+    structure = best.score > none.score
     if not structure:
-        state = alone
+        best = none
         if not message:
             message = (
                 f"No structure found: no tree scores above the model in which all variables are independent "
-                f"({criterion.name} {alone.score:.2f})."
+                f"({criterion.name} {none.score:.2f})."
                 if outcome.reason.complete
                 else "The search ended before a tree was found."
             )
-    fit, value = state.fit, state.score
-    if fit.table.n_variables < table.n_variables:
-        fit = standing(_with_constants(fit.model, table), table)
-        try:
-            value = criterion(fit)
-        except LatentreeError:
-            value = -np.inf
-    return Run(fit, outcome.trace, outcome.reason, outcome.seconds, method, criterion.name, value, structure, message)
+    fit, score = best.fit, best.score
+    if fit.table.n_variables < whole.n_variables:
+        fit = evaluate(_with_constants(fit.model, whole), whole)
+        score = _score_or_none(criterion, fit)
+    fit = _in_order(fit, table.ordered())
+    return Run(fit, outcome.trace, outcome.reason, outcome.seconds, method, criterion.name, score, structure, message)
+
+
+def _in_order(fit: Fit, table: Table) -> Fit:
+    """The same fit with variables and nodes in the order of the table's columns."""
+    old = fit.model.tree
+    place = {name: i for i, name in enumerate(table.names)}
+    order, parent = [0], [-1]
+    for i, v in enumerate(order):
+        leaves = sorted((c for c in old.children[v] if old.variable[c] >= 0), key=lambda c: place[old.names[c]])
+        children = [*leaves, *(c for c in old.children[v] if old.variable[c] < 0)]
+        order += children
+        parent += [i] * len(children)
+    variable = [place[old.names[v]] if old.variable[v] >= 0 else -1 for v in order]
+    tree = Tree(np.array(parent), old.cardinality[order], np.array(variable), tuple(old.names[v] for v in order))
+
+    def moved(vector: FloatArray) -> FloatArray:
+        return np.concatenate([vector[old.offsets[v] : old.offsets[v + 1]] for v in order])
+
+    model = Model(tree, table.variables, moved(fit.model.parameters), fit.model.provenance)
+    counts = Counts(moved(fit.counts.vector), fit.counts.log_likelihood, fit.counts.weight)
+    return replace(fit, model=model, table=table, counts=counts)
 
 
 def _with_constants(model: Model, table: Table) -> Model:
     """Hang the columns that never vary on the latent with the fewest states, where they cost least."""
     tree = model.tree
     latent = [int(v) for v in tree.latent]
-    at = min(latent or [0], key=lambda v: (int(tree.cardinality[v]), v))
+    place = np.argsort(tree.canonically_rooted()[1])  # the same for all rootings
+    at = min(latent or [0], key=lambda v: (int(tree.cardinality[v]), int(place[v])))
     where = {name: i for i, name in enumerate(table.names)}
     missing = [i for i, name in enumerate(table.names) if name not in {v.name for v in model.variables}]
     names = _unlike(tree, latent, table.names)

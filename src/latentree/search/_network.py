@@ -9,15 +9,16 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import prod
+from types import MappingProxyType
 
 import numpy as np
 
-from .._model import Model
+from .._model import Model, normalised
 from .._tree import Tree
 from .._types import FloatArray
 from .._variables import Variable
 
-__all__ = ["Edge", "Graph", "Network", "edge"]
+__all__ = ["Edge", "Graph", "Network", "edge", "trusted_tree"]
 
 Edge = tuple[int, int]
 """Two neighbours, the smaller number first."""
@@ -26,6 +27,29 @@ Edge = tuple[int, int]
 def edge(a: int, b: int) -> Edge:
     """The edge between two nodes."""
     return (a, b) if a < b else (b, a)
+
+
+def trusted_tree(
+    parent: Sequence[int], cardinality: Sequence[int], variable: Sequence[int], names: Iterable[str]
+) -> Tree:
+    """A tree that is right by construction: a search makes thousands, and checks none of them."""
+    tree = object.__new__(Tree)
+    for name, values in (("parent", parent), ("cardinality", cardinality), ("variable", variable)):
+        array = np.array(values, dtype=np.int32)
+        array.setflags(write=False)
+        object.__setattr__(tree, name, array)
+    object.__setattr__(tree, "names", tuple(names))
+    return tree
+
+
+def _trusted_model(tree: Tree, variables: Sequence[Variable], parameters: FloatArray) -> Model:
+    """A model that is right by construction: its tree has the variables' names, its rows are distributions."""
+    model = object.__new__(Model)
+    parameters.setflags(write=False)
+    own = {"tree": tree, "variables": tuple(variables), "parameters": parameters, "provenance": MappingProxyType({})}
+    for name, value in own.items():
+        object.__setattr__(model, name, value)
+    return model
 
 
 @dataclass(frozen=True)
@@ -209,11 +233,11 @@ class Graph:
         called = names or {}
         leaf = {v: self.shown.get(v, v) for v in order}
         label = {v: f"x{i + 1}" if i < self.n_manifest else f"z{i - self.n_manifest + 1}" for v, i in leaf.items()}
-        return Tree(
-            np.array(parent),
-            np.array([self.states[v] for v in order]),
-            np.array([leaf[v] if leaf[v] < self.n_manifest else -1 for v in order]),
-            tuple(called.get(v, label[v]) for v in order),
+        return trusted_tree(
+            parent,
+            [self.states[v] for v in order],
+            [leaf[v] if leaf[v] < self.n_manifest else -1 for v in order],
+            (called.get(v, label[v]) for v in order),
         )
 
 
@@ -260,8 +284,11 @@ class Network:
         np.divide(both, total, out=out, where=total > 0)
         return out
 
-    def to_model(self, variables: Sequence[Variable], root: int | None = None) -> Model:
-        """Hang it up again; latents are called z1, z2, ... in the order of the tree."""
+    def to_model(self, variables: Sequence[Variable], root: int | None = None, *, least: float = 0.0) -> Model:
+        """Hang it up again; latents are called z1, z2, ... in the order of the tree.
+
+        Probabilities below ``least`` are raised to it, for EM could not raise those of zero.
+        """
         order, parent = self.graph.rooted(root)
         tables = [self.alone[order[0]][None, :]]
         tables += [self.given(v, order[parent[i]]) for i, v in enumerate(order) if i]
@@ -274,8 +301,8 @@ class Network:
                 names[v] += "_"
             taken.add(names[v])
         tree = self.graph.to_tree(names, order[0])
-        flat = np.concatenate([np.clip(t, 0.0, None).ravel() for t in tables])
-        return Model(tree, tuple(variables), flat)
+        flat = np.concatenate([np.clip(t, least, None).ravel() for t in tables])
+        return _trusted_model(tree, variables, normalised(tree, flat) if least else flat)
 
     def with_graph(self, graph: Graph, tables: Mapping[Edge, FloatArray]) -> Network:
         """Put other edges in: ``tables[a, b]`` is P(a, b) for the edges that are new or changed."""

@@ -14,7 +14,7 @@ from typing import Literal
 
 from ._network import Graph, edge
 
-__all__ = ["ADJUST", "EXPAND", "SIMPLIFY", "Kind", "Move", "added_parameters", "moves", "neighbours"]
+__all__ = ["ADJUST", "EXPAND", "SIMPLIFY", "Kind", "Move", "added_parameters", "moves", "neighbours", "per_parameter"]
 
 Kind = Literal["SI", "SD", "NI", "ND", "NR", "UN"]
 
@@ -153,6 +153,20 @@ def added_parameters(graph: Graph, move: Move) -> int | None:
         if len(rest) > 2 and k[a] * max(rest) <= prod(rest) and _stay(graph, [z], a, k[c]):
             return (k[z] - 1) * (k[c] - k[a])
     return None
+
+
+def per_parameter(gain: float, more: int) -> float:
+    """A gain divided by the parameters it costs (Z 2, C 1), higher being better.
+
+    A loss is not divided: spread over many parameters it would look small. A gain that costs no parameter comes before
+    all that cost some, as in the first phase of Z 3; among such gains the largest is the best.
+
+    Examples
+    --------
+    >>> per_parameter(6.0, 3), per_parameter(-6.0, 3), per_parameter(0.5, 0) > per_parameter(1e6, 1)
+    (2.0, -6.0, True)
+    """
+    return gain / (more if more > 0 else 1e-9) if gain > 0 else gain
 
 
 def _united(graph: Graph, b: int, a: int, states: int) -> int | None:

@@ -18,7 +18,7 @@ from ._network import Edge, Graph, Network, edge
 from ._operators import Move, moves
 from ._relocate import NEAR, relocations
 from ._restricted import Effort, Evaluated, applied, evaluate, regularised
-from ._state import Search
+from ._task import Task
 
 __all__ = ["Proposal", "carried_out", "propose", "together"]
 
@@ -51,24 +51,28 @@ class Proposal:
 
 
 def propose(
-    search: Search,
-    network: Network,
+    task: Task,
     beliefs: Beliefs,
+    rng: np.random.Generator,
     *,
+    parallel: bool = False,
     around: Collection[int] | None = None,
     least: float = LEAST,
     n_jobs: int = 1,
     near: int = NEAR,
-    rng: np.random.Generator | None = None,
 ) -> list[Proposal]:
     """Moves of all kinds that are expected to gain at least ``least``, the best first.
 
     Parameters
     ----------
-    search : Search
+    task : Task
         Gives the criterion.
-    network, beliefs
+    beliefs : Beliefs
         The current model, and its messages.
+    rng : numpy.random.Generator
+        Source of the starts.
+    parallel : bool
+        Whether candidates are judged in threads, each with a generator of its own, or one after another here.
     around : collection of int, optional
         Look only at moves that involve these nodes.
     least : float
@@ -77,10 +81,8 @@ def propose(
         Threads to use.
     near : int
         Places that a branch is tried at.
-    rng : numpy.random.Generator, optional
-        Source of the starts; then everything runs in this thread. Default: the search's own, candidates in threads.
     """
-    graph, cost = network.graph, search.criterion
+    graph, cost = beliefs.network.graph, task.criterion
     base = cost.penalty(graph)
     now = float(beliefs.weights @ beliefs.log_likelihood)
 
@@ -89,13 +91,13 @@ def propose(
 
     best: dict[Edge, Proposal] = {}
     for found in relocations(beliefs, only=around, n_jobs=n_jobs, near=near):
-        search.check_time()
+        task.check_time()
         z, a, _ = found.move.nodes
         if found.log_likelihood - now + base > least:  # no move saves more than the whole penalty
             gain = worth(found)
             if gain > least and ((z, a) not in best or gain > best[z, a].gain):
                 best[z, a] = Proposal(gain, found)
-    new = list(_introductions(beliefs, search, base, around, least))
+    new = list(_introductions(beliefs, task, base, around, least))
     hubs = {m.nodes[0] for m in new if len(graph.near[m.nodes[0]]) > WIDE}  # to be divided before they get more states
     tried = [
         *new,
@@ -110,7 +112,7 @@ def propose(
         found = evaluate(move, beliefs, SPLITTING if move.kind == "SI" else EFFORT, own, goal=goal)
         return Proposal(found.log_likelihood - now - price, found)
 
-    gained = search.map(judged, tried) if rng is None else [judged(move, rng) for move in tried]
+    gained = task.map(judged, tried, rng) if parallel else [judged(move, rng) for move in tried]
     gained = [p for p in gained if p.gain > least]
     out = [*best.values(), *_cost_effective(gained, graph)]
     return sorted(out, key=lambda p: (-p.gain, p.move))
@@ -136,7 +138,7 @@ def _cost_effective(proposals: Iterable[Proposal], graph: Graph) -> Iterator[Pro
 
 
 def _introductions(
-    beliefs: Beliefs, search: Search, base: float, around: Collection[int] | None, least: float
+    beliefs: Beliefs, task: Task, base: float, around: Collection[int] | None, least: float
 ) -> Iterator[Move]:
     """New nodes that the completed data speak for, the strongest first, no neighbour in too many."""
     graph = beliefs.network.graph
@@ -144,13 +146,13 @@ def _introductions(
         near = graph.near[a]
         if len(near) < 4 or (around is not None and a not in around):
             continue
-        dependence = conditional_dependence(beliefs, a, between=search.check_time)
+        dependence = conditional_dependence(beliefs, a, between=task.check_time)
         rows, columns = np.triu_indices(len(near), 1)
         order = np.argsort(-dependence[rows, columns], kind="stable")
         used = {b: PER_NODE if b == graph.shown.get(a) else 0 for b in near}
         # with neighbours that have as many states as a, all new nodes cost the same
         alike = min(graph.states[b] for b in near) >= graph.states[a] and len(near) > 5
-        floor = least + (search.criterion.price(graph, Move("NI", (a, near[0], near[1])), base) if alike else 0.0)
+        floor = least + (task.criterion.price(graph, Move("NI", (a, near[0], near[1])), base) if alike else 0.0)
         for i in order:
             b, c = near[rows[i]], near[columns[i]]
             strength = OPTIMISM * float(dependence[rows[i], columns[i]])
@@ -159,7 +161,7 @@ def _introductions(
             if max(used[b], used[c]) >= PER_NODE or (len(near) == 4 and near[0] not in (b, c)):
                 continue
             move = Move("NI", (a, b, c))
-            if strength - search.criterion.price(graph, move, base) > least:
+            if strength - task.criterion.price(graph, move, base) > least:
                 used[b] += 1
                 used[c] += 1
                 yield move

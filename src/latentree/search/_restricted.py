@@ -9,21 +9,22 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
+from typing import Any
 
 import numpy as np
 
 from .._model import Model
-from .._tree import Tree
+from .._options import Constraint, Number, Whole
 from .._types import FloatArray
 from .._variables import Variable
 from ..engine._plan import Evidence, Plan
 from ..estimation._em import EmRuns
 from ..runner import Budget, StopReason
 from ._beliefs import Beliefs, Known, known
-from ._network import Edge, Graph, Network, edge
+from ._network import Edge, Graph, Network, edge, trusted_tree
 from ._operators import Move
 
-__all__ = ["Effort", "Evaluated", "evaluate", "model_of", "regularised"]
+__all__ = ["Effort", "EffortRule", "Evaluated", "evaluate", "model_of", "regularised"]
 
 Generator = np.random.Generator
 
@@ -44,6 +45,33 @@ class Effort:
     starts: int = 4
     steps: int = 10
     tol: float = 0.1
+
+
+class EffortRule:
+    """What an option takes that says how long EM runs: (starts, steps, least gain).
+
+    Examples
+    --------
+    >>> EffortRule().check((8, 40, 0.1)), EffortRule().check(8), EffortRule().parse("8, 40, 0.1")
+    (True, False, (8, 40, 0.1))
+    """
+
+    def check(self, value: Any) -> bool:
+        """Whether a value is allowed."""
+        rules: tuple[Constraint, ...] = (Whole(1), Whole(1), Number(least=0))
+        return (
+            isinstance(value, list | tuple)
+            and len(value) == len(rules)
+            and all(rule.check(own) for rule, own in zip(rules, value, strict=True))
+        )
+
+    def parse(self, text: str) -> tuple[int, int, float]:
+        """Read a value from text."""
+        starts, steps, tol = text.strip("()[] ").split(",")
+        return int(starts), int(steps), float(tol)
+
+    def __str__(self) -> str:
+        return "three numbers: starts and steps of EM, each at least 1, and the least gain, at least 0"
 
 
 @dataclass(frozen=True)
@@ -104,15 +132,13 @@ def evaluate(move: Move, beliefs: Beliefs, effort: Effort, rng: Generator, *, go
         A log-likelihood that is of interest: a candidate that cannot come near is given up early.
     """
     place = _MAKERS[move.kind](move, beliefs, effort.starts, rng)
-    tree = Tree(
-        np.array(place.parent), np.array(place.states), np.full(len(place.nodes), -1), tuple(map(str, place.nodes))
-    )
+    tree = trusted_tree(place.parent, place.states, [-1] * len(place.nodes), map(str, place.nodes))
     columns = [Evidence(place.nodes.index(v), beliefs.codes(v).astype(np.int32)) for v in place.seen]
     columns += [Evidence(place.nodes.index(v), own.ids, own.likelihood) for v, own in place.known.items()]
     scale = sum(float(beliefs.weights @ own.scale) for own in place.known.values())
     held = np.zeros(tree.size, dtype=bool)
     held[: tree.offsets[1]] = place.fixed_root
-    plan = Plan(tree, columns, beliefs.weights)
+    plan = Plan(tree, columns, beliefs.weights, trusted=True)
     climb = EmRuns(plan, place.starts, held=held, accelerate=False)
     steps, last = 1, -np.inf
     while steps < effort.steps:  # Chickering & Heckerman's halving

@@ -5,108 +5,135 @@ Every candidate is fitted by full EM. :mod:`latentree.search._hshc` climbs in th
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from .._model import Model
 from .._trace import Step
-from ..estimation import Fit
+from ..method import Options, option
 from ._beliefs import Beliefs
-from ._evaluation import fitted, forecast, moved, star, unit_improvement
-from ._network import Graph, Network
+from ._evaluation import fitted, forecast, improvement_ratio, moved, point_of, star
+from ._network import Graph
 from ._operators import Kind, Move, neighbours
-from ._restricted import Effort, evaluate, model_of
-from ._state import Search, State
+from ._restricted import Effort, EffortRule, evaluate, model_of
+from ._task import Point, SearchMethod, State, Task
 
-__all__ = ["OPTIONS", "Judge", "Judged", "begin", "climb", "forecast", "step"]
+__all__ = ["FULL", "HillClimbingOptions", "Judged", "SingleHillClimbing"]
 
-OPTIONS: Mapping[str, Any] = {"full": (64, 500, 0.01)}
-"""(starts, steps, least gain) of ``full`` EM, as in Z 5."""
+Generator = np.random.Generator
 
+FULL = (64, 500, 0.01)
+"""Full EM as in Z 5."""
 FIRST = Effort(4, 10, 0.1)
 """What makes the start that full EM has beside the random ones."""
 
 
 @dataclass(frozen=True)
 class Judged:
-    """A candidate with its parameters and its score; ``fit`` if all of its parameters were fitted."""
+    """A candidate with its parameters and by how much it raises the score.
+
+    Attributes
+    ----------
+    move : Move
+        What is done.
+    model : Model
+        Where it leads.
+    gain : float
+        By how much the score rises: truly if ``point`` is there, otherwise as estimated.
+    dimension : int
+        What the penalty counts.
+    point : Point, optional
+        The model with all of its parameters fitted.
+    """
 
     move: Move
     model: Model
-    score: float
+    gain: float
     dimension: int
-    fit: Fit | None = None
+    point: Point | None = None
 
 
-Judge = Callable[[Search, Beliefs, Sequence[tuple[Move, Graph]]], list[Judged]]
-"""What finds parameters and scores of candidates."""
+@dataclass(frozen=True)
+class HillClimbingOptions(Options):
+    """Options of single hill climbing."""
+
+    full: tuple[int, int, float] = option(FULL, EffortRule(), "starts, steps and least gain of full EM")
 
 
-def begin(search: Search) -> State:
-    """Let m be the LC model with a binary latent node."""
-    state = star(search)
-    return state.to("expand", before=state.score)
+class SingleHillClimbing(SearchMethod):
+    """Single hill climbing; see the top of this module."""
+
+    Options = HillClimbingOptions
+
+    def forecast(self, task: Task) -> str | None:
+        """What the first step will take, if that is much."""
+        return forecast(task)
+
+    def init(self, task: Task, rng: Generator) -> State:
+        """Let m be the LC model with a binary latent node."""
+        first = star(task, self.options.full, rng)
+        return State(first, "expand", memory={"before": first.score})
+
+    def step(self, task: Task, state: State, rng: Generator) -> tuple[State, Step | None]:
+        """The next change that raises the score, in phase I (expand) or phase II (retract)."""
+        beliefs = Beliefs(state.network, task.table)
+        n = 0
+
+        def judged(kind: Kind) -> list[Judged]:
+            nonlocal n
+            candidates = list(neighbours(state.network.graph, (kind,), reach=1))
+            n += len(candidates)
+            return self._judge(task, state, beliefs, candidates, rng)
+
+        while True:
+            ranked = (_phase_one if state.phase == "expand" else _phase_two)(task, state, judged)
+            few = [(c, self._fitted(task, c, rng)) for c in ranked[: self._finalists(task)]]
+            chosen, point = max(few, key=lambda own: own[1].score, default=(None, None))
+            if chosen is not None and point is not None and point.score > state.score:
+                return moved(state, chosen.move, point, state.phase, candidates=n)
+            # If BIC(m') <= BIC(m) after a phase, return m
+            if state.score <= state.memory["before"]:
+                return state.to(state.phase, finished=True), None
+            state = state.to("retract" if state.phase == "expand" else "expand", before=state.score)
+
+    def _finalists(self, task: Task) -> int:
+        """How many of the best candidates are fitted by full EM: here all are already."""
+        return 1
+
+    def _fitted(self, task: Task, candidate: Judged, rng: Generator) -> Point:
+        return candidate.point or point_of(task, fitted(task, self.options.full, candidate.model, rng))
+
+    def _judge(
+        self, task: Task, state: State, beliefs: Beliefs, candidates: Sequence[tuple[Move, Graph]], rng: Generator
+    ) -> list[Judged]:
+        """Fit every candidate by full EM."""
+
+        def one(item: tuple[Move, Graph], rng: Generator) -> Judged:
+            move, graph = item
+            start = model_of(evaluate(move, beliefs, FIRST, rng), state.network, task.table.variables)
+            point = point_of(task, fitted(task, self.options.full, start, rng, n_jobs=1))
+            gain = point.score - state.score
+            return Judged(move, point.fit.model, gain, task.criterion.dimension(graph), point)
+
+        return task.map(one, candidates, rng)
 
 
-def step(search: Search, state: State) -> tuple[State, Step | None]:
-    """The next change that raises the score."""
-    return climb(search, state, fully)
-
-
-def fully(search: Search, beliefs: Beliefs, candidates: Sequence[tuple[Move, Graph]]) -> list[Judged]:
-    """Fit every candidate by full EM."""
-
-    def one(item: tuple[Move, Graph], rng: np.random.Generator) -> Judged:
-        move, graph = item
-        start = model_of(evaluate(move, beliefs, FIRST, rng), beliefs.network, search.table.variables)
-        fit = fitted(search, start, rng, n_jobs=1)
-        return Judged(move, fit.model, search.criterion(fit), search.criterion.dimension(graph), fit)
-
-    return search.map(one, candidates)
-
-
-def climb(search: Search, state: State, judge: Judge) -> tuple[State, Step | None]:
-    """The next step of phase I (expand) or phase II (retract)."""
-    network = Network.from_model(state.fit.model)
-    beliefs = Beliefs(network, search.table)
-
-    looked = 0
-
-    def judged(kind: Kind) -> list[Judged]:
-        nonlocal looked
-        candidates = list(neighbours(network.graph, (kind,), reach=1))
-        looked += len(candidates)
-        return judge(search, beliefs, candidates)
-
-    while True:
-        chosen = (_phase_one if state.phase == "expand" else _phase_two)(search, state, network.graph, judged)
-        if chosen is not None:
-            fit = chosen.fit or fitted(search, chosen.model, search.rng)
-            score = chosen.score if chosen.fit else search.criterion(fit)
-            if score > state.score:
-                return moved(state, chosen.move, fit, score, candidates=looked, to=state.phase)
-        # If BIC(m') <= BIC(m) after a phase, return m
-        if state.score <= state.memory["before"]:
-            return state.to(state.phase, done=True), None
-        state = state.to("retract" if state.phase == "expand" else "expand", before=state.score)
-
-
-def _phase_one(search: Search, state: State, graph: Graph, judged: Callable[[Kind], list[Judged]]) -> Judged | None:
+def _phase_one(task: Task, state: State, judged: Callable[[Kind], list[Judged]]) -> list[Judged]:
+    """Candidates of phase I, the best first."""
     # Remove from NR(m) all models m' s.t. BIC(m') <= BIC(m)
-    better = [c for c in judged("NR") if c.score > state.score]
+    better = [c for c in judged("NR") if c.gain > 0]
     # If there is m' in NR(m) s.t. d(m') <= d(m): m = m' and continue
-    d = search.criterion.dimension(graph)
+    d = task.criterion.dimension(state.network.graph)
     free = [c for c in better if c.dimension <= d]
     if free:
-        return max(free, key=lambda c: c.score)
+        return sorted(free, key=lambda c: -c.gain)
     # Find m' in NR(m), NI(m) and SI(m) that maximizes U(m', m | D)
-    u = unit_improvement(state.score, d)
-    return max([*better, *judged("NI"), *judged("SI")], key=lambda c: u(c.score, c.dimension), default=None)
+    ratio = improvement_ratio(d)
+    return sorted([*better, *judged("NI"), *judged("SI")], key=lambda c: -ratio(c.gain, c.dimension))
 
 
-def _phase_two(search: Search, state: State, graph: Graph, judged: Callable[[Kind], list[Judged]]) -> Judged | None:
+def _phase_two(task: Task, state: State, judged: Callable[[Kind], list[Judged]]) -> list[Judged]:
     # Find the model m' in ND(m) and SD(m) that maximizes BIC(m' | D)
-    return max([*judged("ND"), *judged("SD")], key=lambda c: c.score, default=None)
+    return sorted([*judged("ND"), *judged("SD")], key=lambda c: -c.gain)

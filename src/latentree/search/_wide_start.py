@@ -1,4 +1,4 @@
-"""The start for data of many variables: a tree that is put together from pieces (:mod:`latentree.search._divide`).
+"""The start for data of many variables: a tree that is put together from pieces (:mod:`latentree.task._divide`).
 
 First a whole tree from counts alone, each piece being one latent around its central variable; then the pieces are
 learned, some in each step, and take their places. So there is a tree to return soon after all pairs have been counted,
@@ -19,33 +19,33 @@ from .._trace import Step
 from ._chow_liu import Link, chow_liu
 from ._divide import Bridge, assembled, bridge, centred, cut, likelihoods, part
 from ._network import Edge
-from ._state import Search, State, standing
+from ._task import Point, State, Task, evaluate
 
-__all__ = ["Expected", "begin", "expected", "step"]
+__all__ = ["Expected", "expected", "init", "step"]
 
 STEPS = 16
 """Pieces are learned in about so many steps, at least as many at a time; whatever the threads."""
 
-Learner = Callable[[Search, Table, np.random.Generator], Model]
+Learner = Callable[[Task, Table, np.random.Generator], Model]
 """Learns the tree of a piece."""
 
 
-def begin(search: Search, size: int) -> State:
+def init(task: Task, size: int) -> State:
     """A tree of pieces of some ``size`` variables, as counted."""
-    table = search.table
-    links = chow_liu(table, between=lambda done, total: _between(search, done, total))
+    table = task.table
+    links = chow_liu(table, between=lambda done, total: _between(task, done, total))
     pieces, cuts = cut(links, table.n_variables, size)
     parts = [part(table, own) for own in pieces]
     models = [centred(own, at) for own, at in zip(parts, _centres(pieces, links), strict=True)]
-    bridges = _bridges(search, pieces, cuts, models, [None] * len(cuts), range(len(pieces)))
+    bridges = _bridges(task, pieces, cuts, models, [None] * len(cuts), range(len(pieces)))
     memory = {"pieces": pieces, "cuts": cuts, "models": models, "bridges": bridges, "learned": 0}
-    fit = standing(assembled(table, pieces, models, bridges), table)
-    return State(fit, search.criterion(fit), "pieces", memory=_plain(memory))
+    fit = evaluate(assembled(table, pieces, models, bridges), table)
+    return State(Point(fit, task.criterion(fit)), "pieces", memory=_plain(memory))
 
 
-def _between(search: Search, done: int, total: int) -> None:
-    search.check_time()
-    search.tell("pairs of variables", done, total)
+def _between(task: Task, done: int, total: int) -> None:
+    task.check_time()
+    task.report("pairs of variables", done, total)
 
 
 def _centres(pieces: Sequence[Sequence[int]], links: Sequence[Link]) -> list[int]:
@@ -57,7 +57,7 @@ def _centres(pieces: Sequence[Sequence[int]], links: Sequence[Link]) -> list[int
     return [int(np.argmax([strength[v] for v in own])) for own in pieces]
 
 
-def step(search: Search, state: State, learner: Learner) -> tuple[State, Step]:
+def step(task: Task, state: State, learner: Learner, rng: np.random.Generator) -> tuple[State, Step]:
     """Learn the next pieces and put them in; after the last, the phase is ``climb``."""
     memory = state.memory
     pieces, cuts, models = memory["pieces"], memory["cuts"], list(memory["models"])
@@ -65,13 +65,13 @@ def step(search: Search, state: State, learner: Learner) -> tuple[State, Step]:
     fresh = range(first, min(first + max(STEPS, -(-len(pieces) // STEPS)), len(pieces)))
 
     def learn(i: int, rng: np.random.Generator) -> Model:
-        return learner(search, part(search.table, pieces[i]), rng)
+        return learner(task, part(task.table, pieces[i]), rng)
 
-    for i, model in zip(fresh, search.map(learn, fresh, stage="pieces"), strict=True):
+    for i, model in zip(fresh, task.map(learn, fresh, rng, stage="pieces"), strict=True):
         models[i] = model
-    bridges = _bridges(search, pieces, cuts, models, [_bridge(own) for own in memory["bridges"]], fresh)
-    fit = standing(assembled(search.table, pieces, models, bridges), search.table)
-    score = search.criterion(fit)
+    bridges = _bridges(task, pieces, cuts, models, [_bridge(own) for own in memory["bridges"]], fresh)
+    fit = evaluate(assembled(task.table, pieces, models, bridges), task.table)
+    score = task.criterion(fit)
     made = Step.of(
         fit.model,
         phase="pieces",
@@ -82,13 +82,13 @@ def step(search: Search, state: State, learner: Learner) -> tuple[State, Step]:
         candidates=len(fresh),
     )
     if fresh.stop == len(pieces):
-        return State(fit, score, "climb"), made
+        return State(Point(fit, score), "climb"), made
     now = _plain({**memory, "models": models, "bridges": bridges, "learned": fresh.stop})
-    return State(fit, score, "pieces", memory=now), made
+    return State(Point(fit, score), "pieces", memory=now), made
 
 
 def _bridges(
-    search: Search,
+    task: Task,
     pieces: Sequence[Sequence[int]],
     cuts: Sequence[Edge],
     models: Sequence[Model],
@@ -105,11 +105,11 @@ def _bridges(
         if before is not None and a not in fresh and b not in fresh:
             out.append(before)
             continue
-        search.check_time()
+        task.check_time()
         for p in (a, b):
             if p not in told:
-                told[p] = likelihoods(models[p], part(search.table, pieces[p]))
-        out.append(bridge((a, b), (models[a], models[b]), (told[a], told[b]), search.table.weights))
+                told[p] = likelihoods(models[p], part(task.table, pieces[p]))
+        out.append(bridge((a, b), (models[a], models[b]), (told[a], told[b]), task.table.weights))
         for p in (a, b):
             if last[p] == i:
                 del told[p]

@@ -1,13 +1,9 @@
-"""What a search method is given and what it keeps: the contract between methods and :func:`latentree.search.learn`.
+"""What a search is given, where it is, and the base of all searches.
 
-A method is a module with
-
-- ``OPTIONS``, a mapping of the options it knows to their default values,
-- ``begin(search) -> State``, the model to start from,
-- ``step(search, state) -> (State, Step or None)``, the next state and what was done; None if nothing changed.
-
-States are never changed, only replaced; all randomness comes from ``search.rng``. Then the runner can stop, save and
-resume a search between any two steps, with the same result as without.
+A search is a :class:`latentree.method.Method`: ``init(task, rng)`` gives the first :class:`State` and
+``step(task, state, rng)`` the next one, with the :class:`~latentree.search.Step` that says what was done. States are
+never changed, only replaced, and all randomness comes from ``rng``, so a search can stop, be saved and resume between
+any two steps, with the result of one that was left alone.
 """
 
 from __future__ import annotations
@@ -17,35 +13,40 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from threading import Event
-from typing import Any, Protocol, TypeVar
+from typing import Any, ClassVar, TypeVar
 from uuid import uuid4
 
 import numpy as np
 
+from .._lazy import cached_property
 from .._model import Model
 from .._table import Table
 from .._trace import Step
 from ..checkpoint import pack_model, unpack_model
 from ..engine._plan import Plan
-from ..errors import FileFormatError
 from ..estimation import Fit
+from ..method import Options as _Options, OutOfTime
 from ..runner import Clock, OnProgress, Progress, StopReason, spawn
 from ._criterion import Criterion
+from ._network import Network
 
-__all__ = ["Method", "OutOfTime", "Search", "State", "standing"]
+__all__ = ["Point", "SearchMethod", "State", "Task", "evaluate"]
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 Generator = np.random.Generator
 
 
-class OutOfTime(Exception):
-    """The time is over in the middle of a step; what the step did so far is dropped."""
+def evaluate(model: Model, table: Table) -> Fit:
+    """Evaluate a model on data with the parameters it has, as a fit that took no step."""
+    counts = Plan.of(model, table).evaluate(model.parameters)
+    trace = np.array([counts.log_likelihood])
+    return Fit(model, table, counts, trace, StopReason.FINISHED, None, 0.0, 1, trace)
 
 
 @dataclass(frozen=True)
-class Search:
-    """What all steps of a search share.
+class Task:
+    """What a search is given.
 
     Attributes
     ----------
@@ -53,37 +54,31 @@ class Search:
         The data.
     criterion : Criterion
         What is maximised.
-    rng : numpy.random.Generator
-        The only source of randomness.
     n_jobs : int
         Threads.
-    options : mapping
-        Options of the method, defaults included.
     clock : Clock
         The time that is left.
     start : Model, optional
         Where to start, if the user said.
     on_progress : callable, optional
         Takes :class:`~latentree.runner.Progress` events.
+    executor : concurrent.futures.Executor, optional
+        Works on the items of :meth:`map` instead of threads here, such as the workers of a cluster.
     halted : threading.Event
         Set when a step is broken off.
-    executor : concurrent.futures.Executor, optional
-        Who works on the items of :meth:`map` instead of threads here, such as the workers of a cluster.
     """
 
     table: Table
     criterion: Criterion
-    rng: Generator
     n_jobs: int
-    options: Mapping[str, Any]
     clock: Clock
     start: Model | None = None
     on_progress: OnProgress | None = None
-    halted: Event = field(default_factory=Event, repr=False)
     executor: Any = None
+    halted: Event = field(default_factory=Event, repr=False)
 
     def __getstate__(self) -> dict[str, Any]:
-        # What another process works with: the time that is left, and no one to report to.
+        # What another process works with: the time that is left, and nobody to report to.
         own = {**self.__dict__, "clock": self.clock.left().start(), "on_progress": None, "executor": None}
         return {name: value for name, value in own.items() if name != "halted"}
 
@@ -92,15 +87,20 @@ class Search:
             object.__setattr__(self, name, value)
 
     def map(
-        self, work: Callable[[Item, Generator], Result], items: Iterable[Item], *, stage: str = "candidates"
+        self,
+        work: Callable[[Item, Generator], Result],
+        items: Iterable[Item],
+        rng: Generator,
+        *,
+        stage: str = "candidates",
     ) -> list[Result]:
         """Apply ``work(item, rng)`` to all items in threads or by the executor, each with a generator of its own.
 
-        Results come in the order of the items and do not depend on who works on them. Ctrl-C and the end of the time
+        Results come in the order of the items and do not depend on what worked on them. Ctrl-C and the end of the time
         drop the items that have not begun.
         """
         todo = list(items)
-        jobs = list(zip(todo, spawn(self.rng, len(todo)), strict=True))
+        jobs = list(zip(todo, spawn(rng, len(todo)), strict=True))
 
         def one(job: tuple[Item, Generator]) -> Result:
             self.check_time()
@@ -112,13 +112,13 @@ class Search:
         if self.n_jobs == 1 or len(jobs) < 2:
             for job in jobs:
                 out.append(one(job))
-                self.tell(stage, len(out), len(jobs))
+                self.report(stage, len(out), len(jobs))
             return out
         pool = ThreadPoolExecutor(self.n_jobs)
         try:
             for result in pool.map(one, jobs):
                 out.append(result)
-                self.tell(stage, len(out), len(jobs))
+                self.report(stage, len(out), len(jobs))
         except BaseException:
             self.halted.set()  # long pieces of work look at it in between
             raise
@@ -138,7 +138,7 @@ class Search:
         try:
             for future in sent:  # not by map(timeout=): Dask's fails when the time is over between two results
                 out += future.result(max(self.clock.remaining, 0.0) if limited else None)
-                self.tell(stage, len(out), len(jobs))
+                self.report(stage, len(out), len(jobs))
         except TimeoutError:
             raise OutOfTime from None
         finally:
@@ -151,7 +151,7 @@ class Search:
         if self.clock.expired or self.halted.is_set():
             raise OutOfTime
 
-    def tell(self, stage: str, done: int, total: int | None = None, objective: float | None = None) -> None:
+    def report(self, stage: str, done: int, total: int | None = None, objective: float | None = None) -> None:
         """Report progress within a step."""
         if self.on_progress is not None:
             self.on_progress(Progress(stage, done, total, objective, self.clock.elapsed))
@@ -161,13 +161,13 @@ class Search:
 class _InTurn:
     """Works on some items, one after another, wherever this is."""
 
-    search: Search
+    task: Task
     work: Callable[[Any, Generator], Any]
 
     def __call__(self, jobs: Sequence[tuple[Any, Generator]]) -> list[Any]:
         out = []
         for job in jobs:
-            self.search.check_time()
+            self.task.check_time()
             out.append(self.work(*job))
         return out
 
@@ -176,77 +176,118 @@ class _InTurn:
 
 
 @dataclass(frozen=True)
+class Point:
+    """A model that a search has reached.
+
+    Attributes
+    ----------
+    fit : Fit
+        The model, fitted.
+    score : float
+        Its score.
+    numbers : tuple of int, optional
+        The numbers of the model's nodes in its network. Default: those that :meth:`Network.from_model` gives.
+    """
+
+    fit: Fit
+    score: float
+    numbers: tuple[int, ...] | None = None
+
+    @cached_property
+    def network(self) -> Network:
+        """The model without a root; made once, when it is first needed."""
+        return Network.from_model(self.fit.model, self.numbers)
+
+
+@dataclass(frozen=True)
 class State:
     """Where a search is after a complete step.
 
     Attributes
     ----------
-    fit : Fit
+    best : Point
         The best model so far: what is returned if the search ends here.
-    score : float
-        Its score.
     phase : str
-        Where the method goes on.
-    done : bool
+        Where the search goes on.
+    finished : bool
         Whether nothing is left to do.
     memory : mapping
-        Whatever else the method needs: plain values, arrays, models, and lists and mappings of them.
+        Whatever else the search needs: plain values, arrays, points, models, and lists and mappings of them.
     """
 
-    fit: Fit
-    score: float
+    best: Point
     phase: str
-    done: bool = False
+    finished: bool = False
     memory: Mapping[str, Any] = field(default_factory=dict)
 
-    def to(self, phase: str, *, done: bool = False, **memory: Any) -> State:
+    @property
+    def score(self) -> float:
+        """Score of the best model."""
+        return self.best.score
+
+    @property
+    def network(self) -> Network:
+        """Network of the best model."""
+        return self.best.network
+
+    def to(self, phase: str, *, finished: bool = False, **memory: Any) -> State:
         """The same model in another phase; what is given here is remembered instead of the old value."""
-        return replace(self, phase=phase, done=done, memory={**self.memory, **memory})
+        return replace(self, phase=phase, finished=finished, memory={**self.memory, **memory})
 
     def pack(self) -> dict[str, Any]:
         """Turn it into what a checkpoint can hold."""
         return {
-            "model": pack_model(self.fit.model),
-            "score": self.score,
+            "best": _packed(self.best),
             "phase": self.phase,
-            "done": self.done,
+            "finished": self.finished,
             "memory": _packed(self.memory),
         }
 
     @classmethod
     def unpack(cls, packed: Mapping[str, Any], table: Table) -> State:
         """Make the state again; the opposite of :meth:`pack`."""
-        try:
-            model = unpack_model(packed["model"], table.variables)
-            memory = _unpacked(packed["memory"], table)
-            return cls(standing(model, table), float(packed["score"]), packed["phase"], packed["done"], memory)
-        except (KeyError, TypeError) as error:
-            raise FileFormatError(f"The state of a search is damaged: {error!r}.") from None
+        best, memory = (_unpacked(packed[name], table) for name in ("best", "memory"))
+        return cls(best, packed["phase"], packed["finished"], memory)
 
 
-class Method(Protocol):
-    """A module that searches; see the top of this file."""
+class SearchMethod:
+    """Base of all searches: a :class:`latentree.method.Method` whose states are :class:`State`.
 
-    OPTIONS: Mapping[str, Any]
+    Parameters
+    ----------
+    options : Options, optional
+        Its options, an instance of its own ``Options``. Default: their default values.
+    """
 
-    def begin(self, search: Search) -> State:
+    Options: ClassVar[type[_Options]] = _Options
+    """What it can be told; see :class:`latentree.method.Options`."""
+
+    def __init__(self, options: Any = None) -> None:
+        self.options: Any = self.Options() if options is None else options
+
+    def init(self, task: Task, rng: Generator) -> State:
         """The state to start from."""
+        raise NotImplementedError
 
-    def step(self, search: Search, state: State) -> tuple[State, Step | None]:
-        """The next state, and what was done to reach it."""
+    def step(self, task: Task, state: State, rng: Generator) -> tuple[State, Step | None]:
+        """The next state, and what was done to reach it; None if nothing changed."""
+        raise NotImplementedError
+
+    def done(self, task: Task, state: State) -> StopReason | None:
+        """Why it has come to its own end, or None to go on."""
+        return StopReason.EXHAUSTED if state.finished else None
+
+    def forecast(self, task: Task) -> str | None:
+        """What it will take, in words, if that is much."""
+        return None
 
 
-def standing(model: Model, table: Table) -> Fit:
-    """The fit that a model is where it stands."""
-    counts = Plan.of(model, table).evaluate(model.parameters)
-    trace = np.array([counts.log_likelihood])
-    return Fit(model, table, counts, trace, StopReason.ITERATIONS, None, 0.0, 1, trace)
-
-
-_MODEL = "a model"
+_POINT, _MODEL = "a point", "a model"
 
 
 def _packed(value: Any) -> Any:
+    if isinstance(value, Point):
+        return {_POINT: pack_model(value.fit.model), "score": value.score}
     if isinstance(value, Model):
         return {_MODEL: pack_model(value), "of": [v.name for v in value.variables]}
     if isinstance(value, Mapping):
@@ -258,6 +299,9 @@ def _packed(value: Any) -> Any:
 
 def _unpacked(value: Any, table: Table) -> Any:
     if isinstance(value, Mapping):
+        if set(value) == {_POINT, "score"}:
+            model = unpack_model(value[_POINT], table.variables)
+            return Point(evaluate(model, table), float(value["score"]))
         if set(value) == {_MODEL, "of"}:
             own = {v.name: v for v in table.variables}
             return unpack_model(value[_MODEL], [own[name] for name in value["of"]])
