@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from dataclasses import replace
 from itertools import permutations, product
 
+import libraries
 import numpy as np
 import pytest
 from enumeration import log_marginals
@@ -179,8 +183,7 @@ def test_one_class_is_enough():
 
 
 def test_diagnostics_are_arviz():
-    import arviz as az
-
+    az = libraries.arviz()
     rng = np.random.default_rng(0)
     x = np.cumsum(rng.normal(size=(4, 500)), axis=1) * 0.05 + rng.normal(size=(4, 500))
     assert effective_samples(x) == pytest.approx(float(az.ess(x, method="mean")), rel=0.02)
@@ -387,8 +390,7 @@ def test_files_round_trip(tmp_path, method):
 
 def test_old_arviz_reads_the_files(draws, tmp_path):
     """Releases before 1.0 have InferenceData."""
-    import arviz as az
-
+    az = libraries.arviz()
     if not az.__version__.startswith("0."):
         pytest.skip("this is a new ArviZ")
     draws.save(tmp_path / "draws.nc")
@@ -434,3 +436,54 @@ def test_draws_that_a_checkpoint_cannot_hold_are_refused_at_once(tmp_path):
     table, prior = Table.from_codes([[0, 0], [1, 1]], weights=[9, 9]), ClassPrior(prior_on_classes(8))
     with pytest.raises(ParameterError, match="Draw fewer and thin more"):
         sample(table, prior, rng=np.random.default_rng(0), n_draws=10**7, checkpoint=tmp_path / "state")
+
+
+# ---- the state of the machine -----------------------------------------------------------------------------------
+
+
+def fresh(tmp_path, code, *args):
+    """Run Python in an empty home."""
+    places = {"HOME": "home", "XDG_CACHE_HOME": "cache", "XDG_CONFIG_HOME": "config", "TMPDIR": "tmp"}
+    for name in places.values():
+        (tmp_path / name).mkdir()
+    env = {**os.environ, **{key: str(tmp_path / name) for key, name in places.items()}}
+    line = [sys.executable, "-c", code, *args]
+    return subprocess.run(line, cwd=tmp_path, env=env, capture_output=True, text=True, timeout=120)
+
+
+def test_arviz_is_imported_whatever_the_cache_holds(tmp_path):
+    """It warns once a day otherwise, and remembers that only where it can write."""
+    (tmp_path / "cache").write_text("not a folder")
+    env = {**os.environ, "XDG_CACHE_HOME": str(tmp_path / "cache"), "MPLCONFIGDIR": str(tmp_path)}
+    code = "import libraries; print(libraries.arviz().__version__)"
+    line = [sys.executable, "-W", "error::FutureWarning", "-c", code]
+    done = subprocess.run(line, env=env, cwd=os.path.dirname(libraries.__file__), capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr[-2000:]
+
+
+WATCHED = """
+import sys
+started = []
+def heard(event, args):
+    if event.startswith(("subprocess.", "os.system", "os.exec", "os.posix_spawn", "os.fork")):
+        started.append(args[0])
+sys.addaudithook(heard)
+from latentree.cli import main
+sys.argv = ["latentree", *sys.argv[1].split()]
+try:
+    main()
+except SystemExit as end:
+    assert not end.code, end.code
+print("STARTED", sorted(set(started) - {"fc-list"}))  # Matplotlib asks it for fonts, once on a machine
+import platform
+print("PROCESSOR", "processor" in vars(platform.uname()))
+"""
+
+
+def test_draws_and_pictures_start_no_program(tmp_path):
+    """When it is imported h5py looks at all of platform.uname(), for which Python would run uname -p."""
+    line = "sample carcinoma --max-classes 3 --draws 20 --burn 5 --chains 2 --plots pictures --out draws.nc"
+    done = fresh(tmp_path, WATCHED, line)
+    assert done.returncode == 0, done.stderr[-2000:]
+    assert done.stdout.splitlines()[-2:] == ["STARTED []", "PROCESSOR False"]  # and what others see is as it was
+    assert (tmp_path / "draws.nc").exists() and (tmp_path / "pictures").is_dir()

@@ -1,4 +1,4 @@
-"""What Python hands to C++ is checked there: no wrong size or number reaches the kernels, no run is read while it moves.
+"""What Python hands to C++ is checked there: no wrong size reaches the kernels, no run is read while it advances.
 
 Every function and method of the compiled module is called with arguments that fit, then with each of them wrong.
 """
@@ -322,7 +322,13 @@ def test_runs_are_not_touched_while_another_thread_advances_them(name):
 
 # ---- the instruction set ----------------------------------------------------------------------------------------
 
-ASKS = "import latentree as lt\ntry:\n    lt.Table.from_codes([[0, 1]])\nexcept lt.errors.ParameterError as e:\n    print(e)"
+ASKS = """
+import latentree as lt
+try:
+    lt.Table.from_codes([[0, 1]])
+except lt.ParameterError as error:
+    print(error)
+"""
 
 
 def test_an_unknown_instruction_set_is_a_clear_error_that_names_those_there_are():

@@ -11,7 +11,10 @@ from __future__ import annotations
 
 import json
 import os
+import platform
 import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -170,7 +173,22 @@ def check_libraries() -> None:
     """Raise an error if what netCDF files need is not installed."""
     _xarray()
     try:
-        import h5netcdf  # type: ignore[import-untyped]  # noqa: F401
-        import h5py  # type: ignore[import-untyped]  # noqa: F401
+        with _processor_known():
+            import h5netcdf  # type: ignore[import-untyped]  # noqa: F401
+            import h5py  # type: ignore[import-untyped]  # noqa: F401
     except ImportError:
         raise missing_extra("A netCDF file needs h5netcdf with h5py", "arviz") from None
+
+
+@contextmanager
+def _processor_known() -> Iterator[None]:
+    """Keep Python from starting ``uname -p``: h5py looks at all of ``platform.uname()``, and needs the machine only."""
+    found = vars(platform.uname())
+    if "processor" in found:
+        yield
+        return
+    found["processor"] = ""  # what Python says where it finds none
+    try:
+        yield
+    finally:
+        found.pop("processor", None)

@@ -16,7 +16,7 @@ def _choose_kernels(name: str) -> None:
     known = _core.available_kernels()
     if name and name not in known:
         raise ParameterError(
-            "The environment variable LATENTREE_ISA must be one of {known} on this machine. Got {name!r} instead.{meant}",
+            "The environment variable LATENTREE_ISA must be one of {known} here. Got {name!r} instead.{meant}",
             known=", ".join(map(repr, known)),
             name=name,
             meant=suggestion(name, known),
