@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import shutil
 import tempfile
@@ -14,11 +13,11 @@ from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from .._files import read_text, write_atomically
 from .._table import Table, row_keys
 from .._types import FloatArray
 from .._variables import Variable
-from ..errors import DataError, FileFormatError, bad_parameter
+from ..errors import DataError, bad_parameter
+from ._folder import Manifest, Part, damaged, part_files, read_part, write_part
 from ._merge import Codes, distinct
 
 if TYPE_CHECKING:
@@ -28,8 +27,6 @@ if TYPE_CHECKING:
 __all__ = ["Partitions", "Scattered"]
 
 T = TypeVar("T")
-
-FORMAT = "latentree-partitions"
 
 
 class Scattered(Table):
@@ -140,30 +137,27 @@ class Partitions(Scattered):
         Whether the folder is removed when this table is no longer needed.
     """
 
-    def __init__(
-        self,
-        folder: Path,
-        variables: Sequence[Variable],
-        sizes: Sequence[int],
-        *,
-        n: float,
-        weight: float,
-        memory: float,
-        temporary: bool = False,
-    ) -> None:
-        super().__init__(variables, n, weight, sizes)
+    def __init__(self, folder: Path, manifest: Manifest, *, memory: float = 1e9, temporary: bool = False) -> None:
+        super().__init__(manifest.variables, manifest.n, manifest.weight, [part.size for part in manifest.parts])
         object.__setattr__(self, "folder", folder)
         object.__setattr__(self, "memory", float(memory))
+        object.__setattr__(self, "_parts", manifest.parts)
+        object.__setattr__(self, "_checked", set())
         if temporary:
             weakref.finalize(self, shutil.rmtree, folder, ignore_errors=True)
 
     folder: Path
     memory: float
+    _parts: tuple[Part, ...]
+    _checked: set[int]
 
     def load(self, i: int) -> Table:
-        """Table number i; its codes stay on the disk until they are looked at."""
-        codes = np.load(self.folder / f"part-{i:05d}-codes.npy", mmap_mode="r")
-        weights = np.load(self.folder / f"part-{i:05d}-weights.npy")
+        """Table number i; its codes stay on the disk until they are looked at.
+
+        When it is read for the first time its files are compared with their checksums.
+        """
+        codes, weights = read_part(self.folder, i, self._parts[i], self.variables, check=i not in self._checked)
+        self._checked.add(i)
         return Table._made(codes, weights, self.variables, np.arange(len(weights), dtype=np.int32), None)
 
     def map_parts(self, f: Callable[..., T], *more: Sequence[Any]) -> list[T]:
@@ -202,55 +196,49 @@ class Partitions(Scattered):
         """
         place = Path(tempfile.mkdtemp(prefix="latentree-")) if folder is None else new_folder(folder)
         try:
-            sizes, total = _written(runs, place, len(variables), n_tables)
+            parts, total = _written(runs, place, len(variables), n_tables)
         except BaseException:
             if folder is None:
                 shutil.rmtree(place, ignore_errors=True)
             raise
-        size = total if n is None else float(n)
-        _describe(place, variables, sizes, size, total)
-        return cls(place, variables, sizes, n=size, weight=total, memory=memory, temporary=folder is None)
+        manifest = Manifest(tuple(variables), parts, total if n is None else float(n), total)
+        manifest.write(place)
+        return cls(place, manifest, memory=memory, temporary=folder is None)
 
     @classmethod
     def open(cls, folder: str | os.PathLike[str], *, memory: float = 1e9) -> Partitions:
-        """Open the partitions that an earlier run left in a folder."""
-        from ..formats._json import variable_from
+        """Open the partitions that an earlier run left in a folder.
 
-        file = Path(folder) / "table.json"
-        try:
-            told = json.loads(read_text(file))
-            if told["format"] != FORMAT:
-                raise KeyError("format")
-            variables = [variable_from(v, i) for i, v in enumerate(told["variables"])]
-            return cls(Path(folder), variables, told["sizes"], n=told["n"], weight=told["weight"], memory=memory)
-        except FileNotFoundError:
-            name = os.fspath(folder)
-            raise FileFormatError(f"'{name}' holds no partitions: there is no 'table.json' in it.") from None
-        except (ValueError, KeyError, TypeError) as error:
-            raise FileFormatError(f"'{file}' does not describe partitions of latentree: {error!r}.") from None
+        What the folder says of itself is checked at once, as is that all files are there; the files themselves are
+        compared with their checksums when they are first read.
+        """
+        manifest = Manifest.read(Path(folder))
+        for i in range(len(manifest.parts)):
+            for file in part_files(Path(folder), i):
+                if not file.is_file():
+                    raise damaged(file, "the file is missing")
+        return cls(Path(folder), manifest, memory=memory)
 
 
 def _written(
     runs: Iterable[tuple[Codes, FloatArray]], place: Path, width: int, n_tables: int
-) -> tuple[list[int], float]:
-    """Deal out rows to files, and merge each; sizes of the tables that are not empty, and the weight of all rows."""
+) -> tuple[tuple[Part, ...], float]:
+    """Deal out rows to files, and merge each; the tables that are not empty, and the weight of all rows."""
     for codes, weights in runs:
         keys = row_keys(codes)
         to = ((keys >> np.uint64(32)) * np.uint64(n_tables)) >> np.uint64(32)  # ranges of the hash, in order
         for i in np.unique(to).tolist():
             _append(place / f"raw-{i:05d}", codes[to == i], weights[to == i])
-    sizes: list[int] = []
+    parts: list[Part] = []
     total = 0.0
     for i in range(n_tables):
         codes, weights = _taken(place / f"raw-{i:05d}", width)
         if len(weights) == 0:
             continue
         order = np.argsort(row_keys(codes), kind="stable")
-        np.save(place / f"part-{len(sizes):05d}-codes.npy", np.asfortranarray(codes[order]))
-        np.save(place / f"part-{len(sizes):05d}-weights.npy", weights[order])
-        sizes.append(len(weights))
+        parts.append(write_part(place, len(parts), codes[order], weights[order]))
         total += float(weights.sum())
-    return sizes, total
+    return tuple(parts), total
 
 
 def _beside(more: Sequence[Sequence[Any]], n: int) -> Iterator[tuple[Any, ...]]:
@@ -283,12 +271,3 @@ def _taken(stem: Path, width: int) -> tuple[Codes, FloatArray]:
     for file in files:
         file.unlink()
     return found
-
-
-def _describe(place: Path, variables: Sequence[Variable], sizes: Sequence[int], n: float, weight: float) -> None:
-    """Write what the folder holds; it is written last, so that a folder without it is none of ours."""
-    from ..formats._json import variable_text
-
-    about = {"format": FORMAT, "sizes": list(sizes), "n": n, "weight": weight}
-    own = ",\n  ".join(variable_text(v) for v in variables)
-    write_atomically(place / "table.json", f'{json.dumps(about)[:-1]}, "variables": [\n  {own}\n]}}\n')
