@@ -19,6 +19,7 @@ from latentree.bayes import (
     ClassDraws,
     ClassPrior,
     Draws,
+    Target,
     candidate,
     classification,
     delta_loss,
@@ -34,6 +35,7 @@ from latentree.bayes import (
     similarity,
     standard_error,
     summarise,
+    with_counts,
 )
 from latentree.bayes._candidate import _log_permanent
 from latentree.bayes._loss import _mixture
@@ -125,6 +127,58 @@ def test_time_limit():
         sample(table, prior, rng=np.random.default_rng(0), n_burn=10**7, budget=Budget(seconds=0.05))
 
 
+# ---- survey weights ---------------------------------------------------------------------------------------------
+
+
+def survey(seed: int = 0, n: int = 60) -> Table:
+    rng = np.random.default_rng(seed)
+    return Table.from_codes(rng.integers(0, 3, (n, 2)), [3, 3], rng.uniform(0.2, 3.0, n))
+
+
+def test_weights_become_counts_next_to_them_and_on_average_the_weights():
+    table = Table.from_codes([[0], [1], [2], [3]], weights=[0.25, 2.0, 1.7, 3.3])
+    found = np.zeros((4000, 4))
+    for seed in range(len(found)):
+        counted = with_counts(table, np.random.default_rng(seed))
+        found[seed, counted.codes[:, 0]] = counted.weights
+    assert (np.abs(found - table.weights) < 1).all() and (found == np.rint(found)).all()
+    assert (np.abs(found.sum(axis=1) - table.n) < 1).all()
+    np.testing.assert_allclose(found.mean(axis=0), table.weights, atol=5 * 0.5 / np.sqrt(len(found)))
+
+
+def test_weights_that_are_counts_stay_and_take_no_random_number():
+    table, rng = three_classes(), np.random.default_rng(0)
+    assert with_counts(table, rng) is table
+    assert rng.random() == np.random.default_rng(0).random()
+    own = Table.from_codes([[0], [1]], weights=[2, 5], n=100)
+    assert with_counts(own, rng).weights.tolist() == [2.0, 5.0]
+
+
+def test_survey_weights_are_scaled_to_the_sample_size():
+    table = Table.from_codes([[0], [1]], weights=[1000.5, 3000.2], n=40)
+    assert with_counts(table, np.random.default_rng(0)).weights.tolist() == [10.0, 30.0]
+
+
+def test_survey_weights_give_the_posterior_of_the_weighted_likelihood():
+    """With one class it is known: Dirichlet, with the prior's parameters and the weighted counts."""
+    table = survey(n=400)
+    drawn = sample(table, ClassPrior([1.0]), rng=np.random.default_rng(1), n_draws=2000, n_burn=10, thin=1)
+    weighted = np.concatenate([np.bincount(table.codes[:, i], table.weights, 3) for i in range(2)])
+    expected = (1 + weighted) / (3 + table.weights.sum())
+    np.testing.assert_allclose(drawn.theta[..., 0, :].mean(axis=(0, 1)), expected, atol=2.0 / table.n)
+    assert drawn.table is table  # rows are classified, and classes counted, with their own weights
+
+
+def test_survey_weights_can_be_resumed_and_compared(tmp_path):
+    table, prior, options = survey(), ClassPrior(prior_on_classes(3)), {"n_draws": 40, "n_burn": 10, "n_chains": 2}
+    whole = sample(table, prior, rng=np.random.default_rng(3), **options)
+    sample(table, prior, rng=np.random.default_rng(3), checkpoint=tmp_path / "c", **{**options, "n_draws": 5})
+    rest = sample(table, prior, rng=np.random.default_rng(3), checkpoint=tmp_path / "c", **options)
+    assert np.array_equal(rest.theta, whole.theta, equal_nan=True)
+    assert np.isfinite(candidate(table, 2, rng=np.random.default_rng(0), n_sweeps=200, n_burn=20).log_marginal)
+    assert classification(relabel(whole.given())).shape[0] == table.n_patterns
+
+
 def test_a_checkpoint_is_gone_on_from(tmp_path):
     table, prior, file = three_classes(100), ClassPrior(prior_on_classes(3)), tmp_path / "chains.json"
     options = {"n_draws": 60, "n_burn": 20, "n_chains": 2}
@@ -157,10 +211,20 @@ def test_a_checkpoint_is_gone_on_from(tmp_path):
         (lambda: prior_on_classes(3, [1, 2]), "1 to 3 classes"),
         (lambda: prior_on_classes(3, "normal"), "uniform"),
         (lambda: sample(three_classes(5), ClassPrior(prior_on_classes(6)), rng=None), "5 rows for 6 classes"),
+        (lambda: Target.of(Table.from_codes([[0], [1]], weights=[1.5, 3]), ClassPrior([1])), "must be counts"),
         (
-            lambda: sample(Table.from_codes([[0], [1]], weights=[1.5, 3]), ClassPrior([1]), rng=None),
-            "must be counts",
+            lambda: sample(
+                Table.from_codes([[0], [1]], weights=[0.7, 0.9]), ClassPrior([1] * 3), rng=np.random.default_rng(0)
+            ),
+            "for 3 classes",
         ),
+        (
+            lambda: sample(
+                Table.from_codes([[0], [1]], weights=[1e-9, 1e-9]), ClassPrior([1]), rng=np.random.default_rng(0)
+            ),
+            "not one row",
+        ),
+        (lambda: sample(three_classes(), ClassPrior([1]), rng=None, splitt="source"), "Did you mean 'split'"),
         (lambda: sample(three_classes(), ClassPrior([1]), rng=None, method="nuts"), "marginal"),
         (lambda: sample(three_classes(), ClassPrior([1]), rng=None, n_draws=0), "at least 1"),
         (lambda: sample(three_classes(), ClassPrior([1]), rng=None, split="half"), "simplex"),
