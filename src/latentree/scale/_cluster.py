@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
+from .._data import Data
 from .._table import Table, row_keys
 from .._types import FloatArray
 from .._variables import Variable
@@ -48,7 +49,7 @@ def from_dask(
     decimal: str = ".",
     merge_rare: float | None = None,
     n: float | None = None,
-) -> Table:
+) -> Data:
     """Build a table from a Dask DataFrame or array.
 
     Parameters
@@ -66,8 +67,8 @@ def from_dask(
 
     Returns
     -------
-    Table
-        An ordinary one if the distinct rows are few, otherwise a :class:`Spread`.
+    Data
+        A :class:`~latentree.Table` if the distinct rows are few, otherwise a :class:`Spread`.
     """
     options: dict[str, Any] = {"weights": weights, "missing": missing, "decimal": decimal}
     parts = _parts(data)
@@ -98,7 +99,7 @@ def from_dask(
 
 
 class Spread(Scattered):
-    """A table whose rows lie on the workers of a cluster.
+    """Data whose rows lie on the workers of a cluster.
 
     Make one with :func:`from_dask` or :meth:`latentree.Table.from_chunks`. Every distinct row is in one of its tables,
     found by a hash of its codes, so that a fit is that of the same rows in one place.
@@ -108,11 +109,7 @@ class Spread(Scattered):
         self, client: Any, tables: Sequence[Any], variables: Sequence[Variable], n: float, weight: float, sizes: Any
     ) -> None:
         super().__init__(variables, n, weight, sizes)
-        object.__setattr__(self, "_client", client)
-        object.__setattr__(self, "_tables", list(tables))
-
-    _client: Any
-    _tables: list[Any]
+        self._client, self._tables = client, list(tables)
 
     @classmethod
     def of(
@@ -200,7 +197,7 @@ class _Copies(Passes):
     """Copies of one plan; each gets some of the points."""
 
     def __init__(self, client: Any, model: Model, table: Table) -> None:
-        self.tree, self.weight = model.tree, float(table.weights.sum())
+        self.tree, self.weight = model.tree, table.weight
         self._client = client
         self._own = Plan.of(model, table)
         workers = list(client.nthreads())
@@ -267,7 +264,7 @@ def _joined(runs: Sequence[tuple[Codes, FloatArray]], variables: tuple[Variable,
 
 
 def _told(table: Table | None) -> tuple[int, float]:
-    return (0, 0.0) if table is None else (table.n_patterns, float(table.weights.sum()))
+    return (0, 0.0) if table is None else (table.n_patterns, table.weight)
 
 
 def _compiled(table: Table, model: Model) -> Plan:

@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 
+from .._data import Data
 from .._table import Table, row_keys
 from .._types import FloatArray
 from .._variables import Variable
@@ -29,8 +29,8 @@ __all__ = ["Partitions", "Scattered"]
 T = TypeVar("T")
 
 
-class Scattered(Table):
-    """A table whose rows lie in several tables, none of which holds a row of another.
+class Scattered(Data):
+    """Data whose rows lie in several tables, none of which holds a row of another.
 
     It goes wherever only sums over rows are needed: :func:`latentree.estimate`, :func:`latentree.fit_classes`, most
     scores. What needs all rows at once says so.
@@ -38,51 +38,36 @@ class Scattered(Table):
     Attributes
     ----------
     variables, n
-        As those of any :class:`~latentree.Table`.
-    weight : float
-        Sum of the weights, which is ``n`` unless the sample size was given.
+        As those of any :class:`~latentree.Data`.
     sizes : tuple of int
         Distinct rows of each of the tables.
     """
 
-    weight: float
-    sizes: tuple[int, ...]
-
     def __init__(self, variables: Sequence[Variable], n: float, weight: float, sizes: Sequence[int]) -> None:
-        for name, value in (
-            ("variables", tuple(variables)),
-            ("n", float(n)),
-            ("weight", float(weight)),
-            ("sizes", tuple(int(s) for s in sizes)),
-        ):
-            object.__setattr__(self, name, value)
+        self.variables, self.n, self._weight = tuple(variables), float(n), float(weight)
+        self.sizes = tuple(int(s) for s in sizes)
+
+    @property
+    def weight(self) -> float:
+        """Sum of the weights, which is ``n`` unless the sample size was given."""
+        return self._weight
 
     @property
     def n_patterns(self) -> int:
         """Number of distinct rows."""
         return sum(self.sizes)
 
-    def _all_rows(self) -> NoReturn:
+    def __getattr__(self, name: str) -> NoReturn:
+        """Say what to do where a table in memory is needed, if a caller's types have not said so before."""
+        if name not in ("codes", "weights", "inverse", "select", "reweighted", "ordered"):
+            raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
         raise DataError(
-            f"This needs all {self.n_patterns:,} distinct rows at once, but they lie in {len(self.sizes)} tables, "
-            "because they did not fit into the memory allowed. Take a sample, table.sample(100_000, rng), or, if "
-            "they fit now, table.joined()."
+            "This needs all {n_patterns:,} distinct rows at once, but they lie in {n_tables} tables, because they did "
+            "not fit into the memory allowed. Take a sample, table.sample(100_000, rng), or, if they fit now, "
+            "table.joined().",
+            n_patterns=self.n_patterns,
+            n_tables=len(self.sizes),
         )
-
-    @property
-    def codes(self) -> Codes:
-        """There are none: an error that says what to do."""
-        self._all_rows()
-
-    @property
-    def weights(self) -> FloatArray:
-        """There are none: an error that says what to do."""
-        self._all_rows()
-
-    @property
-    def inverse(self) -> NDArray[np.int32]:
-        """There is none: an error that says what to do."""
-        self._all_rows()
 
     def joined(self) -> Table:
         """All rows in one table."""
@@ -95,7 +80,7 @@ class Scattered(Table):
         """Draw rows with replacement, each with the probability that its weight gives it."""
         if int(n) != n or n < 1:
             raise bad_parameter("n", "sample", "a whole number of at least 1", n)
-        totals = np.array(self.map_parts(_weight))
+        totals = np.array(self.map_parts(lambda table: table.weight))
         counts = rng.multinomial(int(n), totals / totals.sum())
         seeds = rng.integers(2**63, size=len(counts))
         drawn = [d for d in self.map_parts(_drawn, counts.tolist(), seeds.tolist()) if len(d[1])]
@@ -106,10 +91,6 @@ class Scattered(Table):
             f"<{type(self).__name__}: {self.n:g} rows, {self.n_patterns} distinct, {self.n_variables} variables, "
             f"{len(self.sizes)} tables>"
         )
-
-
-def _weight(table: Table) -> float:
-    return float(table.weights.sum())
 
 
 def _content(table: Table) -> tuple[Codes, FloatArray]:
@@ -139,17 +120,11 @@ class Partitions(Scattered):
 
     def __init__(self, folder: Path, manifest: Manifest, *, memory: float = 1e9, temporary: bool = False) -> None:
         super().__init__(manifest.variables, manifest.n, manifest.weight, [part.size for part in manifest.parts])
-        object.__setattr__(self, "folder", folder)
-        object.__setattr__(self, "memory", float(memory))
-        object.__setattr__(self, "_parts", manifest.parts)
-        object.__setattr__(self, "_checked", set())
+        self.folder, self.memory = folder, float(memory)
+        self._parts = manifest.parts
+        self._checked: set[int] = set()
         if temporary:
             weakref.finalize(self, shutil.rmtree, folder, ignore_errors=True)
-
-    folder: Path
-    memory: float
-    _parts: tuple[Part, ...]
-    _checked: set[int]
 
     def load(self, i: int) -> Table:
         """Table number i; its codes stay on the disk until they are looked at.
