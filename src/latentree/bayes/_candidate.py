@@ -1,4 +1,4 @@
-"""Chib's candidate method: the marginal likelihood from Gibbs sampling (W 4.2)."""
+"""Chib's candidate method: the marginal likelihood from Gibbs sampling [Whiley1999, section 4.2]."""
 
 from __future__ import annotations
 

@@ -48,7 +48,9 @@ class JumpOptions(Options):
     """How jumps from one number of classes to another are proposed."""
 
     split: str = option(
-        "simplex", OneOf("simplex", "source"), "how a class is split: by factors on the simplex, or as in W 5.2.1"
+        "simplex",
+        OneOf("simplex", "source"),
+        "how a class is split: by factors on the simplex, or as in [Whiley1999, section 5.2.1]",
     )
     scale: float = option(1.5, Number(above=0), "standard deviation of the logarithms of those factors")
     tries: int = option(4, Whole(0), 'jumps of each kind in a "marginal" sweep')
@@ -287,7 +289,7 @@ def step(
     n_sweeps : int, default 1
         How many sweeps.
     thin : int, default 1
-        Keep every so-manieth model.
+        Keep one model of so many.
     with_counts : bool
         Whether to keep the counts of every draw, too.
 

@@ -1,5 +1,6 @@
-"""Reversible jump over the number of classes, moves (d) and (e) of W 5.2.1, in NumPy: slow and obvious.
+"""Reversible jump over the number of classes in NumPy, slow and obvious.
 
+These are moves (d) and (e) of [Whiley1999, section 5.2.1].
 The acceptance ratios are those of docs/mathematics/reversible-jump.md; the ones printed in the source are wrong. The
 kernels do the same, with the same random numbers; tests compare them draw by draw.
 """

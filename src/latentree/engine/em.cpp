@@ -1,4 +1,4 @@
-// EM as a machine: told the outcome at one point, it says which point to look at next.
+// EM as a state machine: given the outcome at one point, it names the point to evaluate next.
 #include <algorithm>
 #include <chrono>
 #include <cmath>

@@ -58,7 +58,7 @@ struct Maximiser {
 // Extrapolates the EM map from its last few steps.
 class Accelerator {
  public:
-  // Told a point, its EM step and the counts there; if wanted, proposes another point (false: nothing to propose).
+  // Given a point, its EM step and the counts there; if wanted, proposes another point (false: nothing to propose).
   bool propose(const Plan& plan, const std::vector<double>& at, const std::vector<double>& mapped,
                const std::vector<double>& counts, bool wanted, std::vector<double>& proposal);
   void succeeded();
@@ -83,7 +83,7 @@ int checked_int(double value, int most);
 
 enum class Status : int { running = 0, converged = 1, iterations = 2, impossible = 3, decreased = 4 };
 
-// One EM run as a machine that is told the outcome at one point and says which point to look at next.
+// One EM run as a state machine: given the outcome at one point, it names the point to evaluate next.
 class Run {
  public:
   Run(const Plan& plan, const Maximiser& maximiser, bool accelerate, std::vector<double> start);
@@ -95,7 +95,7 @@ class Run {
   void restore(const std::vector<double>& state);
 
   std::vector<double> parameters, counts;  // the last accepted point
-  std::vector<double> trace;               // its objective, never falling
+  std::vector<double> trace;               // its objective, never decreasing
   double log_likelihood = 0.0;
   int evaluations = 0;
   Status status = Status::running;

@@ -1,7 +1,7 @@
 """Tables spread over the workers of a Dask cluster, and starts dealt out to them.
 
 Everything on a worker is the result of tasks that begin at the data's own tasks, and nothing is sent there that is not
-part of a task. So when a worker is lost, the scheduler makes what it had anew on another, and the result is the same.
+part of a task. So when a worker is lost, the scheduler makes what it had again on another, and the result is the same.
 """
 
 from __future__ import annotations
@@ -119,11 +119,11 @@ class Spread(Scattered):
         dealt = client.map(_dealt, coded, n_tables=n_tables, pure=False)
         shares = [client.map(_share, dealt, number=i, pure=False) for i in range(n_tables)]
         tables = [client.submit(_joined, own, variables, pure=False) for own in shares]
-        told = client.gather(client.map(_told, tables, pure=False))
-        kept = [i for i, (size, _) in enumerate(told) if size]
-        weight = float(sum(told[i][1] for i in kept))
+        found = client.gather(client.map(_size_and_weight, tables, pure=False))
+        kept = [i for i, (size, _) in enumerate(found) if size]
+        weight = float(sum(found[i][1] for i in kept))
         size = weight if n is None else float(n)
-        return cls(client, [tables[i] for i in kept], variables, size, weight, [told[i][0] for i in kept])
+        return cls(client, [tables[i] for i in kept], variables, size, weight, [found[i][0] for i in kept])
 
     def map_parts(self, f: Callable[..., T], *more: Sequence[Any]) -> list[T]:
         """Call a function with every table, where that lies, and the items of further sequences that belong to it."""
@@ -263,7 +263,7 @@ def _joined(runs: Sequence[tuple[Codes, FloatArray]], variables: tuple[Variable,
     return Table.from_codes(codes[order], variables, weights[order])
 
 
-def _told(table: Table | None) -> tuple[int, float]:
+def _size_and_weight(table: Table | None) -> tuple[int, float]:
     return (0, 0.0) if table is None else (table.n_patterns, table.weight)
 
 

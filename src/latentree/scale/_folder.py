@@ -67,37 +67,37 @@ class Manifest:
         """Read it and check all that it says."""
         file = folder / NAME
         try:
-            told = json.loads(read_text(file))
+            content = json.loads(read_text(file))
         except FileNotFoundError:
             raise FileFormatError(
                 "'{folder}' holds no partitions: there is no '{name}' in it.", folder=folder, name=NAME
             ) from None
         except (OSError, ValueError, RecursionError) as error:
             raise damaged(file, str(error)) from None
-        if not isinstance(told, dict) or told.get("format") != FORMAT:
+        if not isinstance(content, dict) or content.get("format") != FORMAT:
             raise FileFormatError("'{file}' does not describe partitions of latentree.", file=file)
-        if told.get("version") != VERSION:
+        if content.get("version") != VERSION:
             raise FileFormatError(
                 "'{file}' was written by another version of latentree. Make the partitions again from the data.",
                 file=file,
             )
-        if told.pop("checksum", None) != _checksum_of(told):
+        if content.pop("checksum", None) != _checksum_of(content):
             raise damaged(file, "its content does not have the checksum that it names")
         try:
-            return cls._from(told)
+            return cls._from(content)
         except (LookupError, TypeError, ValueError, ArithmeticError, AttributeError) as error:
             raise damaged(file, str(error)) from None
 
     @classmethod
-    def _from(cls, told: dict[str, Any]) -> Manifest:
+    def _from(cls, content: dict[str, Any]) -> Manifest:
         from ..formats._json import variable_from
 
-        variables = tuple(variable_from(v, i) for i, v in enumerate(told["variables"]))
+        variables = tuple(variable_from(v, i) for i, v in enumerate(content["variables"]))
         parts = tuple(
             Part(int(size), (str(codes), str(weights)))
-            for size, (codes, weights) in zip(told["sizes"], told["checksums"], strict=True)
+            for size, (codes, weights) in zip(content["sizes"], content["checksums"], strict=True)
         )
-        n, weight = float(told["n"]), float(told["weight"])
+        n, weight = float(content["n"]), float(content["weight"])
         if not variables or not parts or min(part.size for part in parts) < 1:
             raise ValueError("there must be variables, tables and rows in each")
         if not (0 < n < math.inf and 0 < weight < math.inf):

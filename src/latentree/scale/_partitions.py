@@ -113,7 +113,7 @@ class Partitions(Scattered):
     folder : path
         Where they lie.
     memory : float
-        Bytes that compiled plans of a model may take; what does not fit is compiled anew for each pass.
+        Bytes that compiled plans of a model may take; what does not fit is compiled again for each pass.
     temporary : bool
         Whether the folder is removed when this table is no longer needed.
     """
