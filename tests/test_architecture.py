@@ -20,6 +20,7 @@ ORDER = [
     "_types",
     "_lazy",
     "_variables",
+    "_data",
     "_table",
     "_tree",
     "_model",
@@ -45,6 +46,8 @@ ORDER = [
 ]
 # Conveniences on the types, imported when they are called.
 LATE = {
+    ("_data", "engine"),
+    ("_data", "_model"),
     ("_table", "engine"),
     ("_table", "_model"),  # for its name in a signature
     ("_table", "formats"),

@@ -18,6 +18,7 @@ _HOME = {
     "Budget": "runner",
     "Checkpoint": "checkpoint",
     "Counts": "_model",
+    "Data": "_data",
     "DataError": "errors",
     "Evidence": "engine._plan",
     "FileFormatError": "errors",

@@ -18,6 +18,7 @@ from . import (
     score as score,
     search as search,
 )
+from ._data import Data as Data
 from ._model import Counts as Counts, Model as Model
 from ._table import Table as Table
 from ._tree import Tree as Tree

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ._data import Data
 from ._variables import Variable, numbered
 from .errors import DataError
 
@@ -23,7 +24,7 @@ T = TypeVar("T")
 
 
 @dataclass(frozen=True, eq=False)
-class Table:
+class Table(Data):
     """Weighted distinct rows. Make one with :meth:`from_frame`, :meth:`from_codes` or :meth:`read`.
 
     Attributes
@@ -149,32 +150,18 @@ class Table:
         return Plan.of(model, self)
 
     def map_parts(self, f: Callable[..., T], *more: Sequence[Any]) -> list[T]:
-        """Call a function with every table that this one is made of: itself, unless it is of :mod:`latentree.scale`.
-
-        Whatever is a sum over rows is a sum over these calls. Items of further sequences go to the table they are for.
-        The function may be sent to other processes: it should hold no more than it needs.
-        """
+        """Call a function with the table itself, which is all that it is made of; see :class:`latentree.Data`."""
         return [f(self, *items) for items in (zip(*more, strict=True) if more else [()])]
+
+    @property
+    def weight(self) -> float:
+        """Sum of the weights, which is ``n`` unless the sample size was given."""
+        return float(self.weights.sum())
 
     @property
     def n_patterns(self) -> int:
         """Number of distinct rows."""
         return len(self.codes)
-
-    @property
-    def n_variables(self) -> int:
-        """Number of columns."""
-        return len(self.variables)
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """Names of the columns."""
-        return tuple(v.name for v in self.variables)
-
-    @property
-    def cardinalities(self) -> NDArray[np.int32]:
-        """Number of states of each column."""
-        return np.array([v.cardinality for v in self.variables], dtype=np.int32)
 
     def select(self, names: Sequence[str]) -> Table:
         """The table of some columns only, rows merged again."""
@@ -207,7 +194,7 @@ class Table:
         return table_from(data, **options)
 
     @classmethod
-    def from_chunks(cls, source: Any, **options: Any) -> Table:
+    def from_chunks(cls, source: Any, **options: Any) -> Data:
         """Build from data that come in pieces, or do not fit into memory; see :func:`latentree.scale.from_chunks`."""
         from .scale import from_chunks
 

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from ._data import Data
 from ._files import MAX_BYTES, decoded, encoded, read_text, write_atomically
 from ._model import Model
 from ._table import Table
@@ -251,7 +252,7 @@ def fingerprint(value: Any) -> str:
 
 
 def _described(value: Any) -> Any:
-    if isinstance(value, Table):
+    if isinstance(value, Data):
         rows = value.map_parts(_rows_of)
         whole = rows[0] if len(rows) == 1 else [[fingerprint(own) for own in rows], None]
         return ["Table", *whole, value.n, [_described(v) for v in value.variables]]

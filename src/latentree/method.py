@@ -164,6 +164,7 @@ def drive(
     first: Callable[[State], Info] | None = None,
     finish: Callable[[Info, int, float], Info] | None = None,
     on_step: Callable[[State, Info], None] | None = None,
+    on_state: Callable[[State], None] | None = None,
     storage: Storage[State, Info] | None = None,
 ) -> Run[State, Info]:
     """Run a method until it is done, the budget is spent or Ctrl-C is pressed.
@@ -184,6 +185,8 @@ def drive(
         ``finish(info, number, seconds)`` fills in a line's number and the time since the beginning.
     on_step : callable, optional
         ``on_step(state, info)`` is called after every step that says something.
+    on_state : callable, optional
+        ``on_state(state)`` is called after every step.
     storage : Storage, optional
         How the run is kept in a file, and taken up from it.
 
@@ -234,6 +237,8 @@ def drive(
         return None if at.state is None else method.done(task, at.state)
 
     def say(at: _Reached[State, Info], info: Info | None) -> None:
+        if on_state is not None and at.state is not None:
+            on_state(at.state)
         if info is not None and on_step is not None and at.state is not None:
             on_step(at.state, info)
 

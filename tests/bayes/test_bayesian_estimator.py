@@ -16,7 +16,7 @@ from latentree.report import describe_draws, to_text
 
 SMALL = {"n_draws": 60, "n_burn": 60, "thin": 2, "n_chains": 2, "random_state": 0}
 FRACTIONS = {
-    "check_sample_weight_equivalence_on_dense_data": "feeds weights with fractions; they must be counts",
+    "check_sample_weight_equivalence_on_dense_data": "feeds weights with fractions, which are rounded at random",
 }
 
 

@@ -9,7 +9,7 @@ import pytest
 from enumeration import posterior_of_k
 
 from latentree._table import Table
-from latentree.bayes._chain import SWEEPS, State, Target, init, step
+from latentree.bayes._chain import SWEEPS, JumpOptions, State, Target, init, step
 from latentree.bayes._diagnostics import effective_samples
 from latentree.bayes._gibbs import log_densities
 from latentree.bayes._marginal import log_birth_terms
@@ -134,7 +134,9 @@ def test_the_printed_birth_ratio_would_be_noticed():
 def test_without_data_k_follows_its_prior(moves, prior):
     kind, d1, d2 = PRIORS[prior]
     own = ClassPrior(prior_on_classes(4, kind), d1, d2)
-    target = Target(np.empty((0, 2), np.int16), np.empty(0, np.int64), np.array([2, 3], np.int32), own, tries=1)
+    target = Target(
+        np.empty((0, 2), np.int16), np.empty(0, np.int64), np.array([2, 3], np.int32), own, JumpOptions(tries=1)
+    )
     check_k(run(target, MOVES[moves], 40_000), np.exp(own.log_k))
 
 
@@ -200,7 +202,11 @@ def test_joint_distribution(method):
         members = np.zeros((state.k, len(codes)), dtype=np.int64)
         np.add.at(members, (z, inverse.ravel()), 1)
         target = Target(
-            codes.astype(np.int16), weights.astype(np.int64), np.array(cardinalities, np.int32), prior, tries=1
+            codes.astype(np.int16),
+            weights.astype(np.int64),
+            np.array(cardinalities, np.int32),
+            prior,
+            JumpOptions(tries=1),
         )
         state, _ = step(target, replace(state, members=members), sweep=SWEEPS[method])
         z = classes_of(state.members, inverse.ravel(), rng)
@@ -295,7 +301,7 @@ def test_the_jacobian_by_finite_differences(split):
             p, u, one, w = x[0], x[1], whole(x[2 : 2 + d], target), x[2 + d :]
             parts = []
             for sign in (0, 1):
-                if target.split == "source":
+                if target.jumps.split == "source":
                     factor = w / u if sign == 0 else (1 - w) / (1 - u)
                     parts.append(free(one, target) * factor)
                 else:
@@ -349,8 +355,8 @@ def test_the_density_of_a_split_on_the_simplex():
         assert cut is not None
         difference = cut.first - cut.second
         drawn.append(difference[:2] - difference[2])
-    expected = target.scale**2 * (np.eye(2) + 1)
-    assert np.cov(np.array(drawn).T) == pytest.approx(expected, abs=0.15 * target.scale**2 * 2)
+    expected = target.jumps.scale**2 * (np.eye(2) + 1)
+    assert np.cov(np.array(drawn).T) == pytest.approx(expected, abs=0.15 * target.jumps.scale**2 * 2)
 
 
 def test_a_birth_and_its_death_are_inverse():
@@ -370,7 +376,7 @@ def test_a_birth_and_its_death_are_inverse():
         by_definition = joint + np.log(down / up) - beta_density + jacobian + np.log((k + 1) / (k0 + 1))
         assert log_birth_ratio(target, k, k0, np.log(p), np.log1p(-p)) == pytest.approx(by_definition, abs=1e-9)
         # Without the allocation any of the k+1 may die, and the weight's density is a mixture.
-        small = target.small
+        small = target.jumps.small
         mixed = np.log(0.5) + np.logaddexp(beta_density, np.log(small) + (small - 1) * np.log1p(-p))
         data = state.sizes.sum() * np.log1p(-p)
         assert log_birth_terms(target, k, np.log(p), np.log1p(-p)) == pytest.approx(

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from dataclasses import replace
 from itertools import permutations, product
 
+import libraries
 import numpy as np
 import pytest
 from enumeration import log_marginals
@@ -15,6 +19,7 @@ from latentree.bayes import (
     ClassDraws,
     ClassPrior,
     Draws,
+    Target,
     candidate,
     classification,
     delta_loss,
@@ -30,6 +35,7 @@ from latentree.bayes import (
     similarity,
     standard_error,
     summarise,
+    with_counts,
 )
 from latentree.bayes._candidate import _log_permanent
 from latentree.bayes._loss import _mixture
@@ -121,6 +127,58 @@ def test_time_limit():
         sample(table, prior, rng=np.random.default_rng(0), n_burn=10**7, budget=Budget(seconds=0.05))
 
 
+# ---- survey weights ---------------------------------------------------------------------------------------------
+
+
+def survey(seed: int = 0, n: int = 60) -> Table:
+    rng = np.random.default_rng(seed)
+    return Table.from_codes(rng.integers(0, 3, (n, 2)), [3, 3], rng.uniform(0.2, 3.0, n))
+
+
+def test_weights_become_counts_next_to_them_and_on_average_the_weights():
+    table = Table.from_codes([[0], [1], [2], [3]], weights=[0.25, 2.0, 1.7, 3.3])
+    found = np.zeros((4000, 4))
+    for seed in range(len(found)):
+        counted = with_counts(table, np.random.default_rng(seed))
+        found[seed, counted.codes[:, 0]] = counted.weights
+    assert (np.abs(found - table.weights) < 1).all() and (found == np.rint(found)).all()
+    assert (np.abs(found.sum(axis=1) - table.n) < 1).all()
+    np.testing.assert_allclose(found.mean(axis=0), table.weights, atol=5 * 0.5 / np.sqrt(len(found)))
+
+
+def test_weights_that_are_counts_stay_and_take_no_random_number():
+    table, rng = three_classes(), np.random.default_rng(0)
+    assert with_counts(table, rng) is table
+    assert rng.random() == np.random.default_rng(0).random()
+    own = Table.from_codes([[0], [1]], weights=[2, 5], n=100)
+    assert with_counts(own, rng).weights.tolist() == [2.0, 5.0]
+
+
+def test_survey_weights_are_scaled_to_the_sample_size():
+    table = Table.from_codes([[0], [1]], weights=[1000.5, 3000.2], n=40)
+    assert with_counts(table, np.random.default_rng(0)).weights.tolist() == [10.0, 30.0]
+
+
+def test_survey_weights_give_the_posterior_of_the_weighted_likelihood():
+    """With one class it is known: Dirichlet, with the prior's parameters and the weighted counts."""
+    table = survey(n=400)
+    drawn = sample(table, ClassPrior([1.0]), rng=np.random.default_rng(1), n_draws=2000, n_burn=10, thin=1)
+    weighted = np.concatenate([np.bincount(table.codes[:, i], table.weights, 3) for i in range(2)])
+    expected = (1 + weighted) / (3 + table.weights.sum())
+    np.testing.assert_allclose(drawn.theta[..., 0, :].mean(axis=(0, 1)), expected, atol=2.0 / table.n)
+    assert drawn.table is table  # rows are classified, and classes counted, with their own weights
+
+
+def test_survey_weights_can_be_resumed_and_compared(tmp_path):
+    table, prior, options = survey(), ClassPrior(prior_on_classes(3)), {"n_draws": 40, "n_burn": 10, "n_chains": 2}
+    whole = sample(table, prior, rng=np.random.default_rng(3), **options)
+    sample(table, prior, rng=np.random.default_rng(3), checkpoint=tmp_path / "c", **{**options, "n_draws": 5})
+    rest = sample(table, prior, rng=np.random.default_rng(3), checkpoint=tmp_path / "c", **options)
+    assert np.array_equal(rest.theta, whole.theta, equal_nan=True)
+    assert np.isfinite(candidate(table, 2, rng=np.random.default_rng(0), n_sweeps=200, n_burn=20).log_marginal)
+    assert classification(relabel(whole.given())).shape[0] == table.n_patterns
+
+
 def test_a_checkpoint_is_gone_on_from(tmp_path):
     table, prior, file = three_classes(100), ClassPrior(prior_on_classes(3)), tmp_path / "chains.json"
     options = {"n_draws": 60, "n_burn": 20, "n_chains": 2}
@@ -153,10 +211,20 @@ def test_a_checkpoint_is_gone_on_from(tmp_path):
         (lambda: prior_on_classes(3, [1, 2]), "1 to 3 classes"),
         (lambda: prior_on_classes(3, "normal"), "uniform"),
         (lambda: sample(three_classes(5), ClassPrior(prior_on_classes(6)), rng=None), "5 rows for 6 classes"),
+        (lambda: Target.of(Table.from_codes([[0], [1]], weights=[1.5, 3]), ClassPrior([1])), "must be counts"),
         (
-            lambda: sample(Table.from_codes([[0], [1]], weights=[1.5, 3]), ClassPrior([1]), rng=None),
-            "must be counts",
+            lambda: sample(
+                Table.from_codes([[0], [1]], weights=[0.7, 0.9]), ClassPrior([1] * 3), rng=np.random.default_rng(0)
+            ),
+            "for 3 classes",
         ),
+        (
+            lambda: sample(
+                Table.from_codes([[0], [1]], weights=[1e-9, 1e-9]), ClassPrior([1]), rng=np.random.default_rng(0)
+            ),
+            "not one row",
+        ),
+        (lambda: sample(three_classes(), ClassPrior([1]), rng=None, splitt="source"), "Did you mean 'split'"),
         (lambda: sample(three_classes(), ClassPrior([1]), rng=None, method="nuts"), "marginal"),
         (lambda: sample(three_classes(), ClassPrior([1]), rng=None, n_draws=0), "at least 1"),
         (lambda: sample(three_classes(), ClassPrior([1]), rng=None, split="half"), "simplex"),
@@ -179,8 +247,7 @@ def test_one_class_is_enough():
 
 
 def test_diagnostics_are_arviz():
-    import arviz as az
-
+    az = libraries.arviz()
     rng = np.random.default_rng(0)
     x = np.cumsum(rng.normal(size=(4, 500)), axis=1) * 0.05 + rng.normal(size=(4, 500))
     assert effective_samples(x) == pytest.approx(float(az.ess(x, method="mean")), rel=0.02)
@@ -387,8 +454,7 @@ def test_files_round_trip(tmp_path, method):
 
 def test_old_arviz_reads_the_files(draws, tmp_path):
     """Releases before 1.0 have InferenceData."""
-    import arviz as az
-
+    az = libraries.arviz()
     if not az.__version__.startswith("0."):
         pytest.skip("this is a new ArviZ")
     draws.save(tmp_path / "draws.nc")
@@ -434,3 +500,54 @@ def test_draws_that_a_checkpoint_cannot_hold_are_refused_at_once(tmp_path):
     table, prior = Table.from_codes([[0, 0], [1, 1]], weights=[9, 9]), ClassPrior(prior_on_classes(8))
     with pytest.raises(ParameterError, match="Draw fewer and thin more"):
         sample(table, prior, rng=np.random.default_rng(0), n_draws=10**7, checkpoint=tmp_path / "state")
+
+
+# ---- the state of the machine -----------------------------------------------------------------------------------
+
+
+def fresh(tmp_path, code, *args):
+    """Run Python in an empty home."""
+    places = {"HOME": "home", "XDG_CACHE_HOME": "cache", "XDG_CONFIG_HOME": "config", "TMPDIR": "tmp"}
+    for name in places.values():
+        (tmp_path / name).mkdir()
+    env = {**os.environ, **{key: str(tmp_path / name) for key, name in places.items()}}
+    line = [sys.executable, "-c", code, *args]
+    return subprocess.run(line, cwd=tmp_path, env=env, capture_output=True, text=True, timeout=120)
+
+
+def test_arviz_is_imported_whatever_the_cache_holds(tmp_path):
+    """It warns once a day otherwise, and remembers that only where it can write."""
+    (tmp_path / "cache").write_text("not a folder")
+    env = {**os.environ, "XDG_CACHE_HOME": str(tmp_path / "cache"), "MPLCONFIGDIR": str(tmp_path)}
+    code = "import libraries; print(libraries.arviz().__version__)"
+    line = [sys.executable, "-W", "error::FutureWarning", "-c", code]
+    done = subprocess.run(line, env=env, cwd=os.path.dirname(libraries.__file__), capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr[-2000:]
+
+
+WATCHED = """
+import sys
+started = []
+def heard(event, args):
+    if event.startswith(("subprocess.", "os.system", "os.exec", "os.posix_spawn", "os.fork")):
+        started.append(args[0])
+sys.addaudithook(heard)
+from latentree.cli import main
+sys.argv = ["latentree", *sys.argv[1].split()]
+try:
+    main()
+except SystemExit as end:
+    assert not end.code, end.code
+print("STARTED", sorted(set(started) - {"fc-list"}))  # Matplotlib asks it for fonts, once on a machine
+import platform
+print("PROCESSOR", "processor" in vars(platform.uname()))
+"""
+
+
+def test_draws_and_pictures_start_no_program(tmp_path):
+    """When it is imported h5py looks at all of platform.uname(), for which Python would run uname -p."""
+    line = "sample carcinoma --max-classes 3 --draws 20 --burn 5 --chains 2 --plots pictures --out draws.nc"
+    done = fresh(tmp_path, WATCHED, line)
+    assert done.returncode == 0, done.stderr[-2000:]
+    assert done.stdout.splitlines()[-2:] == ["STARTED []", "PROCESSOR False"]  # and what others see is as it was
+    assert (tmp_path / "draws.nc").exists() and (tmp_path / "pictures").is_dir()

@@ -90,10 +90,13 @@ def test_wrong_usage_is_explained(run, options, code, told):
     assert told in refused.stderr and "Traceback" not in refused.stderr
 
 
-def test_weights_must_be_counts(run, tmp_path):
-    rows = [{"a": i % 2, "b": i % 3 % 2, "w": 0.3} for i in range(12)]
-    refused = run("sample", write_csv(tmp_path / "w.csv", rows), "--weights", "w", *FEW, code=1)
-    assert "counts" in refused.stderr
+def test_survey_weights_are_taken_unless_there_are_fewer_rows_than_classes(run, tmp_path):
+    rows = [{"a": i % 2, "b": i % 3 % 2, "w": 1.3} for i in range(12)]
+    found = strict(run("sample", write_csv(tmp_path / "w.csv", rows), "--weights", "w", *FEW, "--json").stdout)
+    assert found["n"] == pytest.approx(15.6) and found["n_classes"] >= 1
+    few = write_csv(tmp_path / "few.csv", [{**row, "w": 0.3} for row in rows])
+    refused = run("sample", few, "--weights", "w", *FEW, code=1)
+    assert "rows for 8 classes" in refused.stderr
 
 
 def test_ctrl_c_shows_what_was_drawn(run, monkeypatch):

@@ -122,9 +122,14 @@ def test_many_patterns_are_kept_in_a_folder_and_opened_again(tmp_path):
 def test_a_folder_that_is_none_of_ours_is_refused(tmp_path):
     with pytest.raises(FileFormatError, match=r"there is no 'table.json'"):
         Partitions.open(tmp_path)
-    for text in ("{", "[]", '{"format": "other"}', json.dumps({"format": "latentree-partitions", "sizes": 3})):
+    for text, match in (
+        ("{", "is damaged"),
+        ("[]", "does not describe partitions"),
+        ('{"format": "other"}', "does not describe partitions"),
+        (json.dumps({"format": "latentree-partitions", "sizes": 3}), "another version"),
+    ):
         (tmp_path / "table.json").write_text(text)
-        with pytest.raises(FileFormatError, match="does not describe partitions"):
+        with pytest.raises(FileFormatError, match=match):
             Partitions.open(tmp_path)
 
 

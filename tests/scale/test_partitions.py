@@ -156,3 +156,22 @@ def test_rows_that_fail_leave_no_file(frame_and_model, tmp_path):
     with pytest.raises(ParameterError, match=r"\.parquet, \.csv or \.tsv"):
         assign(model, [frame], tmp_path / "rows.txt")
     assert not list(tmp_path.iterdir())
+
+
+# ---- what data are -----------------------------------------------------------------------------------------------
+
+
+def test_partitions_are_data_and_not_a_table_that_lacks_rows(voting):
+    whole, parts = voting
+    assert isinstance(whole, lt.Data) and isinstance(parts, lt.Data) and not isinstance(parts, lt.Table)
+    assert parts.weight == pytest.approx(whole.weight) and parts.n == pytest.approx(whole.n)
+    for name in ("variables", "n_patterns", "n_variables", "names"):
+        assert getattr(parts, name) == getattr(whole, name)
+    assert parts.cardinalities.tolist() == whole.cardinalities.tolist()
+    assert not hasattr(parts, "nothing")
+
+
+@pytest.mark.parametrize("name", ["codes", "weights", "inverse", "select", "reweighted", "ordered"])
+def test_what_needs_all_rows_at_once_is_told_what_to_do(voting, name):
+    with pytest.raises(DataError, match=r"table\.joined\(\)"):
+        getattr(voting[1], name)

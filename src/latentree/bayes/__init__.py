@@ -11,7 +11,7 @@
 from __future__ import annotations
 
 from ._candidate import Candidate, candidate
-from ._chain import SWEEPS, Info, State, Target, init, step
+from ._chain import SWEEPS, Info, JumpOptions, State, Target, init, step, with_counts
 from ._diagnostics import effective_samples, r_hat, standard_error
 from ._draws import ClassDraws, Draws
 from ._layout import load
@@ -29,6 +29,7 @@ __all__ = [
     "ClassSummary",
     "Draws",
     "Info",
+    "JumpOptions",
     "PointEstimate",
     "State",
     "Target",
@@ -49,4 +50,5 @@ __all__ = [
     "standard_error",
     "step",
     "summarise",
+    "with_counts",
 ]

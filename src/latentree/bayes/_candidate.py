@@ -1,4 +1,4 @@
-"""Chib's candidate method: the marginal likelihood from Gibbs sampling (W 4.2)."""
+"""Chib's candidate method: the marginal likelihood from Gibbs sampling [Whiley1999, section 4.2]."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ..errors import bad_parameter
 from ..estimation import Fit, fit_classes
 from ..infer import log_likelihood_rows
 from ..score._mode import posterior_mode
-from ._chain import SWEEPS, Info, Target, init, step
+from ._chain import SWEEPS, Info, Target, init, step, with_counts
 from ._diagnostics import effective_samples
 from ._posterior import ClassSummary
 from ._prior import ClassPrior
@@ -67,7 +67,7 @@ def candidate(
     Parameters
     ----------
     table : Table
-        The data; weights must be counts.
+        The data; weights that are not counts are made so as in :func:`sample`.
     n_classes : int
         Number of classes.
     rng : numpy.random.Generator
@@ -96,6 +96,7 @@ def candidate(
         raise bad_parameter("at", "candidate", "'map' or 'completion'", at)
     if not 1 <= n_classes <= MOST_CLASSES:
         raise bad_parameter("n_classes", "candidate", f"a whole number from 1 to {MOST_CLASSES}", n_classes)
+    table = with_counts(table, rng)
     target = Target.of(table, ClassPrior([1.0] * n_classes, delta1, delta2))
     state = init(target, rng, k=n_classes)
     state, _ = step(target, state, sweep=SWEEPS["gibbs"], n_sweeps=n_burn, thin=n_burn + 1)

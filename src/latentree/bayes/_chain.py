@@ -9,13 +9,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._lazy import cached_property
+from .._options import Number, OneOf, Options, Whole, option
+from .._registry import Registry
 from .._table import Table
 from .._types import FloatArray, IndexArray
 from ..engine import _core
 from ..errors import DataError, bad_parameter
 from ._prior import ClassPrior
 
-__all__ = ["MOVES", "SWEEPS", "Info", "State", "Target", "init", "step"]
+__all__ = ["MOVES", "SWEEPS", "Info", "JumpOptions", "State", "Target", "init", "step", "with_counts"]
 
 
 MOVES = {
@@ -26,16 +28,34 @@ MOVES = {
 }
 """The kernel's moves and their numbers."""
 
-SWEEPS: dict[str, tuple[str, ...]] = {
-    "gibbs": ("weights", "parameters", "allocation"),
-    "reversible_jump": ("weights", "parameters", "allocation", "split_combine", "birth_death"),
-    "marginal": ("n_classes", "parameters", "weights", "marginal", "allocation"),
-}
+SWEEPS: Registry[tuple[str, ...]] = Registry(
+    "method",
+    {
+        "gibbs": ("weights", "parameters", "allocation"),
+        "reversible_jump": ("weights", "parameters", "allocation", "split_combine", "birth_death"),
+        "marginal": ("n_classes", "parameters", "weights", "marginal", "allocation"),
+    },
+)
 """The moves of a sweep by the name of the method."""
 
 TRIES = ("split", "combine", "birth", "death")
 
 MOST_COPIES = 2**53
+
+
+@dataclass(frozen=True)
+class JumpOptions(Options):
+    """How jumps from one number of classes to another are proposed."""
+
+    split: str = option(
+        "simplex",
+        OneOf("simplex", "source"),
+        "how a class is split: by factors on the simplex, or as in [Whiley1999, section 5.2.1]",
+    )
+    scale: float = option(1.5, Number(above=0), "standard deviation of the logarithms of those factors")
+    tries: int = option(4, Whole(0), 'jumps of each kind in a "marginal" sweep')
+    informed: float = option(1.0, Number(above=0), "how often a birth there sees the row it starts from")
+    small: float = option(50.0, Number(above=0), "half of the births there have a weight of about 1 / small")
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,31 +72,19 @@ class Target:
         States of each variable.
     prior : ClassPrior
         What was believed before.
-    split : {"simplex", "source"}
-        How a class is split: by factors on the simplex (SPEC 7), or as in W 5.2.1.
-    scale : float
-        Standard deviation of the logarithms of those factors.
-    tries : int
-        Jumps of each kind in a "marginal" sweep.
-    informed : float
-        How often a birth there sees the row it starts from.
-    small : float
-        Half of the births there have a weight of about 1 / small.
+    jumps : JumpOptions
+        How jumps are proposed.
     """
 
     codes: NDArray[np.int16]
     weights: IndexArray
     cardinalities: NDArray[np.int32]
     prior: ClassPrior
-    split: str = "simplex"
-    scale: float = 1.5
-    tries: int = 4
-    informed: float = 1.0
-    small: float = 50.0
+    jumps: JumpOptions = JumpOptions()
 
     @classmethod
     def of(cls, table: Table, prior: ClassPrior, **options: Any) -> Target:
-        """The posterior of a table.
+        """The posterior of a table whose weights are counts, with options of :class:`JumpOptions`.
 
         Examples
         --------
@@ -92,15 +100,8 @@ class Target:
                 f"There {have} for {prior.max_classes} classes; there must be at least as many rows as classes. Allow "
                 "fewer classes."
             )
-        options.setdefault("small", max(float(weights.sum()) / 10.0, 2.0))
-        return cls(np.ascontiguousarray(table.codes), weights, table.cardinalities, prior, **options)
-
-    def __post_init__(self) -> None:
-        if self.split not in ("simplex", "source"):
-            raise bad_parameter("split", "Target", "'simplex' or 'source'", self.split)
-        for name, least in (("scale", 0.0), ("informed", 0.0), ("small", 0.0)):
-            if not getattr(self, name) > least:
-                raise bad_parameter(name, "Target", "a number above 0", getattr(self, name))
+        jumps = JumpOptions.of({"small": max(float(weights.sum()) / 10.0, 2.0), **options}, owner="sample")
+        return cls(np.ascontiguousarray(table.codes), weights, table.cardinalities, prior, jumps)
 
     @property
     def n(self) -> int:
@@ -132,22 +133,49 @@ class Target:
             float(self.prior.delta1),
             float(self.prior.delta2),
             self.prior.log_k,
-            self.split == "simplex",
-            float(self.scale),
-            int(self.tries),
-            float(self.informed),
-            float(self.small),
+            self.jumps.split == "simplex",
+            float(self.jumps.scale),
+            int(self.jumps.tries),
+            float(self.jumps.informed),
+            float(self.jumps.small),
         )
 
 
+def with_counts(table: Table, rng: np.random.Generator) -> Table:
+    """The table with weights that are counts, since whole rows are allocated to classes.
+
+    Weights that are counts stay as they are. Others are scaled to add up to the table's sample size, and each becomes
+    one of the two whole numbers next to it, at random, so that its mean is the weight and the sum is right within one
+    row (systematic sampling: one random number shifts the running sum of the weights, and whole numbers passed are
+    counted).
+
+    Examples
+    --------
+    >>> table = Table.from_codes([[0], [1], [2]], weights=[0.5, 2.25, 1.25])
+    >>> with_counts(table, np.random.default_rng(0)).weights.tolist()
+    [1.0, 2.0, 1.0]
+    """
+    if not _off(table.weights).any():
+        return table
+    ends = np.cumsum(table.weights * (table.n / table.weights.sum())) + rng.random()
+    counts = np.diff(np.floor(ends), prepend=0.0)
+    if not counts.any():
+        raise DataError("The weights add up to {total:g}, which is not one row. Scale them.", total=table.n)
+    return table.reweighted(counts)
+
+
+def _off(weights: FloatArray) -> NDArray[np.bool_]:
+    """Which weights are not counts."""
+    whole = np.rint(weights)
+    return (whole < 1) | (np.abs(weights - whole) > 1e-9 * np.maximum(whole, 1.0))
+
+
 def _counts(table: Table) -> IndexArray:
-    whole = np.rint(table.weights)
-    off = np.abs(table.weights - whole) > 1e-9 * np.maximum(whole, 1.0)
+    whole, off = np.rint(table.weights), _off(table.weights)
     if off.any():
-        w = float(table.weights[np.flatnonzero(off)[0]])
         raise DataError(
-            f"A row has the weight {w:g}. Sampling allocates whole rows to classes: weights must be counts. "
-            "Round them, or leave them out."
+            "A row has the weight {weight:g}, but whole rows are allocated to classes: weights must be counts.",
+            weight=float(table.weights[np.flatnonzero(off)[0]]),
         )
     if whole.sum() > MOST_COPIES:
         raise DataError(f"The weights add up to {whole.sum():g}; at most {MOST_COPIES:g} rows can be sampled from.")
@@ -261,7 +289,7 @@ def step(
     n_sweeps : int, default 1
         How many sweeps.
     thin : int, default 1
-        Keep every so-manieth model.
+        Keep one model of so many.
     with_counts : bool
         Whether to keep the counts of every draw, too.
 

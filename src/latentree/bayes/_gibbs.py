@@ -1,5 +1,6 @@
-"""Gibbs sampling with a fixed number of classes, moves (a) to (c) of W 5.2.1, in NumPy: slow and obvious.
+"""Gibbs sampling with a fixed number of classes in NumPy, slow and obvious.
 
+These are moves (a) to (c) of [Whiley1999, section 5.2.1].
 The kernels do the same, with the same random numbers; tests compare them draw by draw. For work, use
 :func:`latentree.bayes.sample`.
 """
@@ -79,6 +80,6 @@ def log_densities(target: Target, log_theta: FloatArray) -> FloatArray:
 
 
 def log_likelihood(target: Target, state: State) -> float:
-    """Return ln P(y | p, theta), the allocation summed out (W 5.4)."""
+    """Return ln P(y | p, theta), the allocation summed out [Whiley1999, section 5.4]."""
     joint = state.log_weights[:, None] + log_densities(target, state.log_theta)
     return float(target.weights @ np.logaddexp.reduce(joint, axis=0))

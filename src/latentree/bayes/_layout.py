@@ -11,7 +11,10 @@ from __future__ import annotations
 
 import json
 import os
+import platform
 import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -131,8 +134,8 @@ def load(path: str | os.PathLike[str]) -> Draws:
 
 def _draws(groups: dict[str, Any]) -> Draws:
     posterior, stats, observed = (groups[name] for name in ("posterior", "sample_stats", "observed_data"))
-    told = posterior.attrs
-    variables = [Variable(name, tuple(states), edges) for name, states, edges in json.loads(told["variables"])]
+    attributes = posterior.attrs
+    variables = [Variable(name, tuple(states), edges) for name, states, edges in json.loads(attributes["variables"])]
     table = Table.from_codes(observed["codes"].values, variables, observed["count"].values)
     inverse = observed["inverse"].values.astype(np.int32)
     inverse = np.where(inverse >= 0, table.inverse[inverse], np.int32(-1)).astype(np.int32)
@@ -143,18 +146,22 @@ def _draws(groups: dict[str, Any]) -> Draws:
     )
     return Draws(
         table,
-        ClassPrior(np.atleast_1d(told["prior_n_classes"]).tolist(), float(told["delta1"]), float(told["delta2"])),
-        str(told["method"]),
+        ClassPrior(
+            np.atleast_1d(attributes["prior_n_classes"]).tolist(),
+            float(attributes["delta1"]),
+            float(attributes["delta2"]),
+        ),
+        str(attributes["method"]),
         posterior["n_classes"].values.astype(np.int32),
         posterior["weights"].values,
         posterior["theta"].values,
         stats["log_likelihood"].values,
         tried,
         accepted,
-        int(told["n_burn"]),
-        int(told["thin"]),
-        {reason.value: reason for reason in StopReason}[told["reason"]],
-        float(told["sampling_time"]),
+        int(attributes["n_burn"]),
+        int(attributes["thin"]),
+        {reason.value: reason for reason in StopReason}[attributes["reason"]],
+        float(attributes["sampling_time"]),
     )
 
 
@@ -170,7 +177,22 @@ def check_libraries() -> None:
     """Raise an error if what netCDF files need is not installed."""
     _xarray()
     try:
-        import h5netcdf  # type: ignore[import-untyped]  # noqa: F401
-        import h5py  # type: ignore[import-untyped]  # noqa: F401
+        with _processor_known():
+            import h5netcdf  # type: ignore[import-untyped]  # noqa: F401
+            import h5py  # type: ignore[import-untyped]  # noqa: F401
     except ImportError:
         raise missing_extra("A netCDF file needs h5netcdf with h5py", "arviz") from None
+
+
+@contextmanager
+def _processor_known() -> Iterator[None]:
+    """Keep Python from starting ``uname -p``: h5py looks at all of ``platform.uname()``, and needs the machine only."""
+    found = vars(platform.uname())
+    if "processor" in found:
+        yield
+        return
+    found["processor"] = ""  # what Python says where it finds none
+    try:
+        yield
+    finally:
+        found.pop("processor", None)

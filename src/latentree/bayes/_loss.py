@@ -1,4 +1,7 @@
-"""Point estimates by loss functions that know no labels (Celeux, Hurn & Robert; W 5.3.1), minimised by annealing."""
+"""Point estimates by loss functions that know no labels, minimised by annealing.
+
+Celeux, Hurn & Robert; see [Whiley1999, section 5.3.1].
+"""
 
 from __future__ import annotations
 

@@ -37,7 +37,7 @@ def jump(target: Target, state: State, stream: Stream) -> State:
     """Some jumps of both kinds. The members do not fit any more: the allocation must be drawn next."""
     if target.max_classes == 1:
         return state
-    for _ in range(target.tries):
+    for _ in range(target.jumps.tries):
         state = _birth_or_death(target, _split_or_combine(target, state, stream), stream)
     return state
 
@@ -63,7 +63,7 @@ def _split_or_combine(target: Target, state: State, stream: Stream) -> State:
 
 def _birth_or_death(target: Target, state: State, stream: Stream) -> State:
     if stream.uniform() < chance_up(target, state.k):
-        b = state.k if stream.uniform() < 0.5 else target.small
+        b = state.k if stream.uniform() < 0.5 else target.jumps.small
         log_rest = log(stream.uniform()) / b  # 1 - p*, p* ~ Beta(1, b)
         log_p = log(-expm1(log_rest))
         theta = _drawn(target, stream)
@@ -81,7 +81,7 @@ def _birth_or_death(target: Target, state: State, stream: Stream) -> State:
 
 def log_birth_terms(target: Target, k: int, log_p: float, log_rest: float) -> float:
     """Return ln A_B from k to k+1 classes without data and theta. Any class may die: its choice cancels."""
-    d1, log_k, small = target.prior.delta1, target.prior.log_k, target.small
+    d1, log_k, small = target.prior.delta1, target.prior.log_k, target.jumps.small
     weights = gammaln((k + 1) * d1) - gammaln(k * d1) - gammaln(d1) + (d1 - 1) * log_p + k * (d1 - 1) * log_rest
     proposal = log(0.5) + np.logaddexp(log(k) + (k - 1) * log_rest, log(small) + (small - 1) * log_rest)
     chances = log(1 - chance_up(target, k + 1)) - log(chance_up(target, k))
@@ -94,7 +94,7 @@ def _drawn(target: Target, stream: Stream) -> FloatArray:
     if target.n and stream.uniform() < 0.5:
         row = stream.below(target.n)
         codes = target.codes[np.searchsorted(np.cumsum(target.weights), row, side="right")]
-        alpha[target.offsets[:-1][codes >= 0] + codes[codes >= 0]] += target.informed
+        alpha[target.offsets[:-1][codes >= 0] + codes[codes >= 0]] += target.jumps.informed
     return dirichlets(target, alpha, stream)
 
 
@@ -102,7 +102,7 @@ def log_prior_over_proposal(target: Target, theta: FloatArray) -> float:
     """Return ln pi(theta) / q(theta) of what :func:`_drawn` draws."""
     if not target.n:
         return 0.0
-    c, d2, r = target.informed, target.prior.delta2, target.cardinalities
+    c, d2, r = target.jumps.informed, target.prior.delta2, target.cardinalities
     changed = gammaln(r * d2 + c) - gammaln(r * d2) + gammaln(d2) - gammaln(d2 + c)
     seen = (target.codes >= 0) @ changed + c * log_densities(target, theta[None])[0]
     informed = np.logaddexp.reduce(np.log(target.weights / target.n) + seen)

@@ -1,5 +1,6 @@
-"""Giving the classes of every draw the same names: the posterior does not know which class is which (W 5.3.1).
+"""Giving the classes of every draw the same names: the posterior does not know which class is which.
 
+See [Whiley1999, section 5.3.1].
 All methods permute the classes of each draw. ``stephens`` is the practical default; ``weight`` and ``celeux`` are the
 source's, and fail where it says they fail.
 """
@@ -95,8 +96,9 @@ def stephens(draws: ClassDraws, *, most: int = 50) -> ClassDraws:
 
 
 def celeux(draws: ClassDraws, *, first: int = 100) -> ClassDraws:
-    """Celeux, Hurn & Robert's on-line classification (W 5.3.1): nearest centre, in units of running variances.
+    """Celeux, Hurn & Robert's on-line classification: nearest centre, in units of running variances.
 
+    See [Whiley1999, section 5.3.1].
     The first draws, of one chain, set centres and variances; every further draw is permuted to be nearest to the
     centres, and updates them. The nearest of k! permutations is found as an assignment.
     """

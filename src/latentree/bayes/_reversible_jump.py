@@ -1,5 +1,6 @@
-"""Reversible jump over the number of classes, moves (d) and (e) of W 5.2.1, in NumPy: slow and obvious.
+"""Reversible jump over the number of classes in NumPy, slow and obvious.
 
+These are moves (d) and (e) of [Whiley1999, section 5.2.1].
 The acceptance ratios are those of docs/mathematics/reversible-jump.md; the ones printed in the source are wrong. The
 kernels do the same, with the same random numbers; tests compare them draw by draw.
 """
@@ -78,7 +79,7 @@ def propose_split(target: Target, log_p: float, one: FloatArray, stream: Stream)
     """Draw u and split a class; None if a probability leaves (0, 1)."""
     u = stream.uniform()
     log_u, log_v = log(u), log1p(-u)
-    make = _on_the_simplex if target.split == "simplex" else _as_the_source
+    make = _on_the_simplex if target.jumps.split == "simplex" else _as_the_source
     parts = [make(target, u, one[a:b], stream) for a, b in _leaves(target)]
     first, second = (np.concatenate([part[i] for part in parts]) for i in (0, 1))
     if not (np.isfinite(first).all() and np.isfinite(second).all()):
@@ -92,7 +93,7 @@ def _leaves(target: Target) -> list[tuple[int, int]]:
 
 def _on_the_simplex(target: Target, u: float, one: FloatArray, stream: Stream) -> tuple[FloatArray, FloatArray]:
     """Multiply by factors: theta1_x prop. to theta*_x exp((1-u) e_x), theta2_x to theta*_x exp(-u e_x)."""
-    e = target.scale * np.array([stream.normal() for _ in one])
+    e = target.jumps.scale * np.array([stream.normal() for _ in one])
     first, second = one + (1 - u) * e, one - u * e
     return first - np.logaddexp.reduce(first), second - np.logaddexp.reduce(second)
 
@@ -113,7 +114,7 @@ def restored(target: Target, state: State, j1: int, j2: int) -> Split:
     log_p = float(np.logaddexp(state.log_weights[j1], state.log_weights[j2]))
     log_u, log_v = state.log_weights[j1] - log_p, state.log_weights[j2] - log_p
     first, second = state.log_theta[j1], state.log_theta[j2]
-    if target.split == "simplex":
+    if target.jumps.split == "simplex":
         one = exp(log_u) * first + exp(log_v) * second
     else:
         one = np.logaddexp(log_u + first, log_v + second)
@@ -124,9 +125,9 @@ def restored(target: Target, state: State, j1: int, j2: int) -> Split:
 
 def log_proposal(target: Target, split: Split) -> float:
     """Return ln q(u): uniform in the source; on the simplex normal in v = ln(th1_x/th1_r) - ln(th2_x/th2_r), x < r."""
-    if target.split == "source":
+    if target.jumps.split == "source":
         return 0.0
-    total, s2 = 0.0, target.scale**2
+    total, s2 = 0.0, target.jumps.scale**2
     for a, b in _leaves(target):
         r, difference = b - a, split.first[a:b] - split.second[a:b]
         v = (difference - difference[-1])[:-1]
@@ -136,7 +137,7 @@ def log_proposal(target: Target, split: Split) -> float:
 
 def log_jacobian(target: Target, split: Split) -> float:
     """Return ln |J| of (p*, u1, theta*, u2) -> (p1, p2, theta1, theta2)."""
-    if target.split == "simplex":
+    if target.jumps.split == "simplex":
         return split.log_p + float((split.first + split.second - split.one).sum())
     moved = np.concatenate([np.arange(a + 1, b) for a, b in _leaves(target)])
     return split.log_p + float((split.one[moved] - split.log_u - split.log_v).sum())

@@ -12,10 +12,10 @@ import numpy as np
 
 from .._files import MAX_BYTES
 from .._table import Table
-from ..checkpoint import Checkpoint, fingerprint
-from ..errors import FileFormatError, LatentreeError, ParameterError, bad_parameter
-from ..runner import Budget, OnProgress, Progress, StopReason, run, spawn
-from ._chain import SWEEPS, TRIES, Info, State, Target, init, step
+from ..errors import LatentreeError, ParameterError
+from ..method import Options, Run, Storage, Whole, drive, option
+from ..runner import Budget, OnProgress, Progress, StopReason, spawn
+from ._chain import SWEEPS, TRIES, Info, State, Target, init, step, with_counts
 from ._draws import Draws
 from ._prior import ClassPrior
 
@@ -27,8 +27,19 @@ BLOCK_SECONDS = 0.2
 FIRST_BLOCK = 20
 
 
+@dataclass(frozen=True)
+class SampleOptions(Options):
+    """How many chains, and how long they are."""
+
+    n_draws: int = option(1000, Whole(1), "models to keep of each chain")
+    n_burn: int = option(1000, Whole(0), "sweeps thrown away before")
+    thin: int = option(5, Whole(1), "sweeps from one draw to the next")
+    n_chains: int = option(4, Whole(1), "chains")
+    n_jobs: int = option(1, Whole(1), "chains that run at a time")
+
+
 @dataclass(frozen=True, eq=False)
-class _Run:
+class _Drawn:
     """All chains as they are after a block, and what they have drawn."""
 
     chains: tuple[State, ...]
@@ -58,7 +69,10 @@ def sample(
     Parameters
     ----------
     table : Table
-        The data; weights must be counts.
+        The data. Weights that are counts mean what repeating a row means. With others, such as those of a survey, the
+        posterior is that of the weighted likelihood (a pseudo-posterior): they are scaled to add up to the table's
+        sample size, and rounded up or down at random, on average to the weight itself and in all to the sample size
+        within one row; the seed decides which. Make them add up to the (effective) number of people asked first.
     prior : ClassPrior
         Dirichlet parameters, and P(k) of 1 to kmax classes.
     rng : numpy.random.Generator
@@ -75,9 +89,9 @@ def sample(
     on_progress : callable, optional
         Takes :class:`~latentree.runner.Progress` events.
     checkpoint : str or path, optional
-        A file to keep the state in. If it is there, it is gone on from.
+        A file to keep the state in. If it is there, the run is resumed from it.
     **options
-        Those of :class:`~latentree.bayes.Target`: split, scale, tries, informed, small.
+        Those of :class:`~latentree.bayes.JumpOptions`: split, scale, tries, informed, small.
 
     Returns
     -------
@@ -91,70 +105,58 @@ def sample(
     >>> draws.k.shape, draws.k_mode
     ((4, 200), 2)
     """
-    if method not in SWEEPS:
-        raise bad_parameter("method", "sample", f"one of {', '.join(SWEEPS)}", method)
-    for name, value, least in (
-        ("n_draws", n_draws, 1),
-        ("n_burn", n_burn, 0),
-        ("thin", thin, 1),
-        ("n_chains", n_chains, 1),
-        ("n_jobs", n_jobs, 1),
-    ):
-        if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
-            raise bad_parameter(name, "sample", f"a whole number of at least {least}", value)
-    target = Target.of(table, prior, **options)
-    fixed = prior.max_classes if method == "gibbs" else None
-    chains = tuple(init(target, own, k=fixed) for own in spawn(rng, n_chains))
-    start, resumed, file = _Run(chains, (), 0, 0), None, None
+    sweep = SWEEPS.find(method, owner="sample")
+    own = SampleOptions.of(
+        {"n_draws": n_draws, "n_burn": n_burn, "thin": thin, "n_chains": n_chains, "n_jobs": n_jobs}, owner="sample"
+    )
+    target = Target.of(with_counts(table, rng), prior, **options)
+    storage: Storage[_Drawn, None] | None = None
     if checkpoint is not None:
-        settings = [method, list(prior.n_classes), prior.delta1, prior.delta2, n_burn, thin, options]
-        words = str([c.stream.tolist() for c in chains])  # what the seed came to
-        made_from = {"data": table, "settings": settings, "seed": words}
-        file = Checkpoint(checkpoint, "sample", {name: fingerprint(value) for name, value in made_from.items()})
-        _check_room(target, n_draws * n_chains)
-        if file.exists():
-            resumed = file.load()
-            start = _unpacked(resumed.payload, target, n_chains)
-    if resumed is not None and start.drawn >= n_draws:  # nothing is left to do
-        return _draws(table, prior, method, n_burn, thin, start, StopReason.FINISHED, resumed.seconds)
-    began = time.monotonic()
-    with ThreadPoolExecutor(min(n_jobs, n_chains)) as pool:
-        outcome = run(
-            start,
-            _Blocks(target, SWEEPS[method], n_burn, n_draws, thin, pool).step,
-            budget=budget,
-            done=lambda state, info: StopReason.FINISHED if state.drawn >= n_draws else None,
-            on_step=_reporter(on_progress, began, n_burn, n_draws),
-            checkpoint=file,
-            pack=_packed,
-            resumed=resumed,
+        _check_room(target, own.n_draws * own.n_chains)
+        settings = [method, list(prior.n_classes), prior.delta1, prior.delta2, n_burn, thin, n_chains, options]
+        made_from = {"data": table, "settings": settings}
+        storage = Storage(
+            checkpoint, "sample", made_from, _packed, lambda payload: _unpacked(payload, target, own.n_chains)
         )
-    return _draws(table, prior, method, n_burn, thin, outcome.state, outcome.reason, outcome.seconds)
+    with ThreadPoolExecutor(min(own.n_jobs, own.n_chains)) as pool:
+        end = drive(
+            _Chains(sweep, prior.max_classes if method == "gibbs" else None, own, pool),
+            target,
+            rng=rng,
+            budget=budget,
+            on_state=_reporter(on_progress, own),
+            storage=storage,
+        )
+    return _draws(table, prior, method, own, end)
 
 
 @dataclass
-class _Blocks:
-    """Advances all chains by a block, as long as a look at the clock is apart."""
+class _Chains:
+    """The method: every step advances all chains by a block, about as long as a look at the clock is apart."""
 
-    target: Target
     sweep: tuple[str, ...]
-    n_burn: int
-    n_draws: int
-    thin: int
+    fixed: int | None
+    options: SampleOptions
     pool: ThreadPoolExecutor
     sweeps: int = FIRST_BLOCK  # only how often one looks up: a chain does not know where it was cut
 
-    def step(self, state: _Run) -> tuple[_Run, None]:
-        began = time.monotonic()
-        burning = state.burnt < self.n_burn
+    def init(self, target: Target, rng: np.random.Generator) -> _Drawn:
+        """Begin every chain with a stream of its own."""
+        chains = tuple(init(target, own, k=self.fixed) for own in spawn(rng, self.options.n_chains))
+        return _Drawn(chains, (), 0, 0)
+
+    def step(self, target: Target, state: _Drawn, rng: np.random.Generator) -> tuple[_Drawn, None]:
+        """Burn in, or draw."""
+        began, own = time.monotonic(), self.options
+        burning = state.burnt < own.n_burn
         if burning:
-            sweeps = min(self.sweeps, self.n_burn - state.burnt)
+            sweeps = min(self.sweeps, own.n_burn - state.burnt)
             thin = sweeps + 1  # nothing is kept
         else:
-            thin = self.thin
-            sweeps = thin * max(min(self.sweeps // thin, self.n_draws - state.drawn), 1)
+            thin = own.thin
+            sweeps = thin * max(min(self.sweeps // thin, own.n_draws - state.drawn), 1)
         done = list(
-            self.pool.map(lambda c: step(self.target, c, sweep=self.sweep, n_sweeps=sweeps, thin=thin), state.chains)
+            self.pool.map(lambda c: step(target, c, sweep=self.sweep, n_sweeps=sweeps, thin=thin), state.chains)
         )
         seconds = max(time.monotonic() - began, 1e-6)
         self.sweeps = max(1, min(int(sweeps * BLOCK_SECONDS / seconds), 4 * self.sweeps))
@@ -162,39 +164,35 @@ class _Blocks:
         if burning:
             return replace(state, chains=chains, burnt=state.burnt + sweeps), None
         block = tuple(info for _, info in done)
-        return _Run(chains, (*state.blocks, block), state.burnt, state.drawn + sweeps // thin), None
+        return _Drawn(chains, (*state.blocks, block), state.burnt, state.drawn + sweeps // thin), None
+
+    def done(self, target: Target, state: _Drawn) -> StopReason | None:
+        """Whether all draws are there."""
+        return StopReason.FINISHED if state.drawn >= self.options.n_draws else None
 
 
-def _reporter(
-    on_progress: OnProgress | None, began: float, n_burn: int, n_draws: int
-) -> Callable[[_Run, None], None] | None:
+def _reporter(on_progress: OnProgress | None, own: SampleOptions) -> Callable[[_Drawn], None] | None:
     if on_progress is None:
         return None
+    began = time.monotonic()
 
-    def report(state: _Run, info: None) -> None:
+    def report(state: _Drawn) -> None:
         seconds = time.monotonic() - began
         if not state.drawn:
-            on_progress(Progress("burn-in", state.burnt, n_burn, seconds=seconds))
+            if state.burnt or not own.n_burn:
+                on_progress(Progress("burn-in", state.burnt, own.n_burn, seconds=seconds))
             return
         last = np.concatenate([info.k for info in state.blocks[-1]])
         classes = {"classes": f"{float(last.mean()):.2g}"}
-        on_progress(Progress("draws", state.drawn, n_draws, seconds=seconds, detail=classes))
+        on_progress(Progress("draws", state.drawn, own.n_draws, seconds=seconds, detail=classes))
 
     return report
 
 
-def _draws(
-    table: Table,
-    prior: ClassPrior,
-    method: str,
-    n_burn: int,
-    thin: int,
-    state: _Run,
-    reason: StopReason,
-    seconds: float,
-) -> Draws:
-    if not state.blocks:
-        if reason is StopReason.INTERRUPTED:
+def _draws(table: Table, prior: ClassPrior, method: str, own: SampleOptions, end: Run[_Drawn, None]) -> Draws:
+    state = end.state
+    if state is None or not state.blocks:
+        if end.reason is StopReason.INTERRUPTED:
             raise KeyboardInterrupt
         raise LatentreeError("The time was over before the first draw. Allow more time, or a shorter burn-in.")
     n = len(state.chains)
@@ -208,8 +206,8 @@ def _draws(
     )
     arrays = {name: joined(name) for name in ("k", "weights", "theta", "log_likelihood")}
     return Draws(
-        table, prior, method, tried=tried, accepted=accepted, n_burn=n_burn, thin=thin, reason=reason, seconds=seconds,
-        **arrays,
+        table, prior, method, tried=tried, accepted=accepted, n_burn=own.n_burn, thin=own.thin, reason=end.reason,
+        seconds=end.seconds, **arrays,
     )  # fmt: skip
 
 
@@ -230,7 +228,7 @@ def _check_room(target: Target, n_draws: int) -> None:
         )
 
 
-def _packed(state: _Run) -> dict[str, Any]:
+def _packed(state: _Drawn) -> dict[str, Any]:
     n = len(state.chains)
     return {
         "burnt": state.burnt,
@@ -246,16 +244,15 @@ def _packed_draws(blocks: list[Info]) -> dict[str, Any]:
     return arrays | counts
 
 
-def _unpacked(payload: Mapping[str, Any], target: Target, n_chains: int) -> _Run:
-    try:
-        burnt, drawn = int(payload["burnt"]), int(payload["drawn"])
-        chains = tuple(_unpacked_chain(chain, target) for chain in payload["chains"])
-        infos = tuple(_unpacked_draws(draws, drawn, target) for draws in payload["draws"])
-        if len(chains) != n_chains or len(infos) not in (0, n_chains) or min(burnt, drawn) < 0:
-            raise ValueError("its chains and draws do not fit together")
-        return _Run(chains, (infos,) if infos else (), burnt, drawn)
-    except (KeyError, TypeError, ValueError, OverflowError) as error:
-        raise FileFormatError(f"The checkpoint of a sampler is damaged: {error}.") from None
+def _unpacked(payload: Mapping[str, Any], target: Target, n_chains: int) -> _Drawn:
+    burnt, drawn = payload["burnt"], payload["drawn"]
+    chains = tuple(_unpacked_chain(chain, target) for chain in payload["chains"])
+    if type(burnt) is not int or type(drawn) is not int or min(burnt, drawn) < 0:
+        raise ValueError("what it has drawn is not a number of models")
+    infos = tuple(_unpacked_draws(draws, drawn, target) for draws in payload["draws"])
+    if len(chains) != n_chains or len(infos) != (n_chains if drawn else 0):
+        raise ValueError("its chains and draws do not fit together")
+    return _Drawn(chains, (infos,) if infos else (), burnt, drawn)
 
 
 def _unpacked_chain(packed: Mapping[str, Any], target: Target) -> State:

@@ -193,8 +193,8 @@ def command(
 ) -> int:
     """Bayesian latent class analysis: how many classes, how sure.
 
-    DATA is a file, '-' for standard input, or a data set of latentree by name, read as in 'fit'. Weights must be
-    counts.
+    DATA is a file, '-' for standard input, or a data set of latentree by name, read as in 'fit'. Weights that
+    are not counts are rounded up or down at random, on average to the weight itself; --seed decides.
 
     Models are drawn from the posterior distribution over the number of classes and all their probabilities. Classes are
     relabelled so that each is the same class in every draw. R-hat near 1 says that the chains agree.

@@ -105,7 +105,7 @@ const double* Accelerator::restore(const double* from, const double* end, std::s
   };
   require(end - from >= 3);
   longest_ = from[0];
-  const int known = whole(from[1], 1), n = whole(from[2], static_cast<int>(kMemory));
+  const int known = checked_int(from[1], 1), n = checked_int(from[2], static_cast<int>(kMemory));
   from += 3;
   require((known || n == 0) && std::size_t(end - from) / std::max<std::size_t>(size, 1) >= 2 * std::size_t(known + n));
   forget();

@@ -16,16 +16,16 @@ template <class T>
 using Out = nb::ndarray<nb::numpy, T>;
 
 template <class T>
-Out<T> give(std::vector<T> values, std::vector<std::size_t> shape) {
+Out<T> to_numpy(std::vector<T> values, std::vector<std::size_t> shape) {
   auto* owned = new std::vector<T>(std::move(values));
   nb::capsule owner(owned, [](void* p) noexcept { delete static_cast<std::vector<T>*>(p); });
   return Out<T>(owned->data(), shape.size(), shape.data(), owner);
 }
 
 template <class T>
-Out<T> give(std::vector<T> values) {
+Out<T> to_numpy(std::vector<T> values) {
   const std::size_t n = values.size();
-  return give(std::move(values), {n});
+  return to_numpy(std::move(values), {n});
 }
 
 template <class T, class Array>

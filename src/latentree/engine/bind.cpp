@@ -8,6 +8,8 @@
 #include <nanobind/stl/vector.h>
 
 #include <algorithm>
+#include <limits>
+#include <set>
 #include <stdexcept>
 
 #include "arrays.hpp"
@@ -28,11 +30,11 @@ using IntVector = In<std::int32_t, nb::ndim<1>>;
 using EvidenceColumn =
     std::tuple<Index, IntVector, std::optional<Matrix>, std::optional<Vector>, std::optional<Matrix>>;
 
-void check_column(const Column& c, std::size_t n_nodes, const std::vector<Index>& states, std::size_t n_rows) {
-  require(c.node >= 0 && std::size_t(c.node) < n_nodes, "evidence on a node that is not there");
+constexpr std::size_t kMostRows = std::numeric_limits<Index>::max() - 1;  // rows are numbered by Index
+
+void check_column(const Column& c, const std::vector<Index>& states, std::size_t n_rows) {
   require(c.ids.size() == n_rows, "evidence must have one id for each row");
   const Index k = states[c.node];
-  require(c.likelihood.size() % k == 0, "likelihoods must have a column for each state");
   const Index n_ids = c.hard() ? k : static_cast<Index>(c.likelihood.size() / k);
   const Index least = c.hard() ? -1 : 0;
   for (Index id : c.ids) require(id >= least && id < n_ids, "evidence ids out of range");
@@ -55,27 +57,54 @@ std::shared_ptr<Engine> make_engine(IntVector parent, IntVector states, const st
   for (std::size_t v = 0; v < n; ++v)
     require(k[v] >= 1 && (v == 0 || (p[v] >= 0 && std::size_t(p[v]) < v)),
             "parents before children, states at least 1");
+  require(w.size() <= kMostRows, "fewer rows");
   require(root >= -1 && root < static_cast<Index>(n), "no such meeting point");
+  require(root <= 0 || std::count(p.begin(), p.end(), root) > 0, "messages cannot meet at the end of a branch");
   for (const auto& [node, ids, likelihood, scale, logs] : columns) {
     Column c;
     c.node = node;
     c.ids = copy<Index>(ids);
+    require(node >= 0 && std::size_t(node) < n, "evidence on a node that is not there");
+    require(!likelihood || likelihood->shape(1) == std::size_t(k[node]),
+            "likelihoods must have a column for each state");
+    require(!likelihood || likelihood->shape(0) > 0 || w.empty(), "likelihoods must have a row for each id");
+    require(likelihood ? !logs || logs->shape(1) == likelihood->shape(1) : !scale && !logs,
+            "log-scales and log-likelihoods belong to likelihoods of the same shape");
     if (likelihood) c.likelihood = copy<double>(*likelihood);
     if (scale) c.log_scale = copy<double>(*scale);
     if (logs) c.log_likelihood = copy<double>(*logs);
-    check_column(c, n, k, w.size());
+    check_column(c, k, w.size());
     own.push_back(std::move(c));
   }
   const nb::gil_scoped_release release;
   return std::make_shared<Engine>(compile(std::move(p), std::move(k), std::move(own), w, {share, root}));
 }
 
-// Reads something of a climb that another thread may be advancing.
+// Calls f() while no other thread can advance or change the runs.
 template <class F>
-auto look(Em& e, F f) {
+auto locked(Em& e, F f) {
   const nb::gil_scoped_release release;
   const std::lock_guard<std::mutex> lock(e.mutex());
   return f();
+}
+
+// Both directions of every edge of a tree, each once: otherwise news of a branch would go round for ever.
+void check_links(const std::vector<Link>& links, Index n) {
+  const char* what = "both directions of every edge of a tree";
+  require(links.size() == 2 * (std::size_t(n) - 1), what);
+  std::set<std::pair<Index, Index>> known;
+  for (const Link& l : links) require(known.emplace(l.from, l.to).second, what);
+  for (const Link& l : links) require(known.count({l.to, l.from}) == 1, what);
+  std::vector<Index> reached{0};
+  std::vector<char> seen(n, 0);
+  seen[0] = 1;
+  for (std::size_t i = 0; i < reached.size(); ++i)
+    for (auto at = known.lower_bound({reached[i], 0}); at != known.end() && at->first == reached[i]; ++at)
+      if (!seen[at->second]) {
+        seen[at->second] = 1;
+        reached.push_back(at->second);
+      }
+  require(reached.size() == std::size_t(n), what);
 }
 
 using LinkArrays = std::tuple<Index, Index, Matrix, Matrix>;
@@ -83,8 +112,9 @@ using BranchArrays = std::tuple<Index, Index, Matrix, Matrix, Vector>;
 
 nb::list relocate(const std::vector<Matrix>& posteriors, const std::vector<LinkArrays>& links,
                   const std::vector<BranchArrays>& branches, Vector weights, int passes, int near, int threads) {
-  Forest forest{{}, {}, {}, weights.data(), static_cast<Index>(weights.size())};
   const std::size_t rows = weights.size();
+  require(rows <= kMostRows, "fewer rows");
+  Forest forest{{}, {}, {}, weights.data(), static_cast<Index>(rows)};
   for (const Matrix& p : posteriors) {
     require(p.shape(1) == rows && p.shape(0) > 0, "a posterior for each row");
     forest.states.push_back(static_cast<Index>(p.shape(0)));
@@ -92,7 +122,6 @@ nb::list relocate(const std::vector<Matrix>& posteriors, const std::vector<LinkA
   }
   const Index n = static_cast<Index>(posteriors.size());
   require(n > 0 && passes >= 2 && near >= 1, "at least one latent, one place and two passes");
-  require(links.size() == 2 * (posteriors.size() - 1), "both directions of every edge of a tree");
   for (const auto& [from, to, cavity, table] : links) {
     require(from >= 0 && from < n && to >= 0 && to < n && from != to, "links join two latents");
     const std::size_t a = forest.states[from], b = forest.states[to];
@@ -100,6 +129,7 @@ nb::list relocate(const std::vector<Matrix>& posteriors, const std::vector<LinkA
     require(table.shape(0) == b && table.shape(1) == a, "a link's table fits its ends");
     forest.links.push_back({from, to, cavity.data(), table.data()});
   }
+  check_links(forest.links, n);
   std::vector<Branch> own;
   for (const auto& [at, top, likelihood, table, prior] : branches) {
     require(at >= 0 && at < n && top >= -1 && top < n && top != at, "a branch hangs at a latent");
@@ -116,8 +146,9 @@ nb::list relocate(const std::vector<Matrix>& posteriors, const std::vector<LinkA
   nb::list out;
   const std::size_t most = *std::max_element(forest.states.begin(), forest.states.end());
   for (std::size_t i = 0; i < moved.size(); ++i)
-    out.append(nb::make_tuple(moved[i].stays, give(std::move(moved[i].goes)),
-                              give(std::move(moved[i].tables), {std::size_t(n), most, std::size_t(own[i].states)})));
+    out.append(
+        nb::make_tuple(moved[i].stays, to_numpy(std::move(moved[i].goes)),
+                       to_numpy(std::move(moved[i].tables), {std::size_t(n), most, std::size_t(own[i].states)})));
   return out;
 }
 
@@ -135,6 +166,9 @@ NB_MODULE(_core, m) {
 
   m.def("distinct_rows",
         [](nb::ndarray<const std::int16_t, nb::ndim<2>, nb::f_contig, nb::device::cpu> codes, IntVector states) {
+          require(states.size() == codes.shape(1), "one number of states for each column");
+          require(codes.shape(0) <= kMostRows, "fewer rows");
+          for (std::size_t c = 0; c < states.size(); ++c) require(states(c) >= 1, "at least one state for each column");
           std::vector<const std::int16_t*> columns;
           const std::int64_t n = static_cast<std::int64_t>(codes.shape(0));
           for (std::size_t c = 0; c < codes.shape(1); ++c) columns.push_back(codes.data() + c * std::size_t(n));
@@ -144,7 +178,7 @@ NB_MODULE(_core, m) {
             const nb::gil_scoped_release release;
             d = distinct_rows(columns, k, n);
           }
-          return std::make_tuple(give(std::move(d.inverse)), give(std::move(d.first)));
+          return std::make_tuple(to_numpy(std::move(d.inverse)), to_numpy(std::move(d.first)));
         });
 
   nb::class_<Engine>(m, "Engine")
@@ -153,9 +187,9 @@ NB_MODULE(_core, m) {
       .def_prop_ro("root", [](const Engine& e) { return e.plan().root; })
       .def_prop_ro("work", [](const Engine& e) { return e.plan().work(); })
       .def_prop_ro(
-          "row_of", [](const Engine& e) { return give(Indices(e.plan().row_of)); }, nb::rv_policy::automatic)
+          "row_of", [](const Engine& e) { return to_numpy(Indices(e.plan().row_of)); }, nb::rv_policy::automatic)
       .def_prop_ro(
-          "row_weights", [](const Engine& e) { return give(std::vector<double>(e.plan().weights)); },
+          "row_weights", [](const Engine& e) { return to_numpy(std::vector<double>(e.plan().weights)); },
           nb::rv_policy::automatic)
       .def_prop_ro("slots",
                    [](const Engine& e) {
@@ -171,28 +205,26 @@ NB_MODULE(_core, m) {
              check_parameters(e, d);
              require(lanes >= 0 && (lanes & (lanes - 1)) == 0 && lanes <= kernels().width,
                      "lanes: a power of two, no more than fit");
+             require(n <= kMostRows, "fewer sets of parameters");
              std::vector<double> counts(with_counts ? n * d : 0), log_lik(n);
              {
                const nb::gil_scoped_release release;
                Team team(std::min<int>(threads, static_cast<int>(e.plan().cuts.size()) - 1));
                const Parallel over_rows = [&](Index k, const std::function<void(Index)>& task) { team(k, task); };
-               const int w = lanes > 0 ? lanes : e.best_lanes(static_cast<int>(n));
-               std::vector<double> spare(with_counts ? d : 0);
-               std::vector<double> lik(w);
-               for (std::size_t i = 0; i < n; i += w) {
-                 std::vector<const double*> at(w);
-                 std::vector<double*> into(w);
-                 for (int b = 0; b < w; ++b) {
-                   const bool real = i + b < n;
-                   at[b] = parameters.data() + (real ? i + b : n - 1) * d;
-                   if (with_counts) into[b] = real ? counts.data() + (i + b) * d : spare.data();
-                 }
-                 e.evaluate(at.data(), w, lik.data(), with_counts ? into.data() : nullptr, over_rows);
-                 for (int b = 0; b < w && i + b < n; ++b) log_lik[i + b] = lik[b];
+               const std::size_t w = lanes > 0 ? lanes : e.best_lanes(static_cast<int>(n));
+               std::vector<const double*> at(n);
+               std::vector<double*> into(n);
+               for (std::size_t i = 0; i < n; ++i) {
+                 at[i] = parameters.data() + i * d;
+                 if (with_counts) into[i] = counts.data() + i * d;
                }
+               for (std::size_t i = 0; i < n; i += w)
+                 e.evaluate_group(&at[i], static_cast<int>(std::min(w, n - i)), static_cast<int>(w), &log_lik[i],
+                                  with_counts ? &into[i] : nullptr, over_rows);
              }
-             return std::make_tuple(give(std::move(log_lik)), with_counts ? give(std::move(counts), {n, d})
-                                                                          : give(std::vector<double>(), {0, d}));
+             return std::make_tuple(to_numpy(std::move(log_lik)), with_counts
+                                                                      ? to_numpy(std::move(counts), {n, d})
+                                                                      : to_numpy(std::vector<double>(), {0, d}));
            })
       .def("row_log_likelihood",
            [](const Engine& e, Vector parameters, int threads) {
@@ -204,7 +236,7 @@ NB_MODULE(_core, m) {
                out = e.row_log_likelihood(parameters.data(),
                                           [&](Index k, const std::function<void(Index)>& t) { team(k, t); });
              }
-             return give(std::move(out));
+             return to_numpy(std::move(out));
            })
       .def("posteriors",
            [](const Engine& e, Vector parameters, const std::vector<Index>& nodes) {
@@ -221,7 +253,7 @@ NB_MODULE(_core, m) {
                out = e.posteriors(parameters.data(), nodes);
              }
              const std::size_t rows = e.plan().n_rows();
-             return give(std::move(out), {rows, width});
+             return to_numpy(std::move(out), {rows, width});
            })
       .def_prop_ro("n_bytes", [](const Engine& e) { return e.plan().n_bytes(); })
       .def("root_messages", [](const Engine& e, Vector parameters) {
@@ -232,7 +264,8 @@ NB_MODULE(_core, m) {
           e.root_messages(parameters.data(), rows, scale, logs);
         }
         const std::size_t n = e.plan().n_rows(), k = e.plan().states[e.plan().root];
-        return std::make_tuple(give(std::move(rows), {n, k}), give(std::move(scale)), give(std::move(logs), {n, k}));
+        return std::make_tuple(to_numpy(std::move(rows), {n, k}), to_numpy(std::move(scale)),
+                               to_numpy(std::move(logs), {n, k}));
       });
   m.def("make_engine", &make_engine);
   m.def("relocations", &relocate);
@@ -243,6 +276,7 @@ NB_MODULE(_core, m) {
           "__init__",
           [](Em* self, std::shared_ptr<Engine> engine, Matrix starts, std::optional<Vector> pseudo,
              std::optional<In<std::uint8_t, nb::ndim<1>>> held, bool accelerate) {
+            require(engine != nullptr, "an engine to run on");
             Maximiser maximiser;
             if (pseudo) maximiser.pseudo = copy<double>(*pseudo);
             if (held) maximiser.held = copy<std::uint8_t>(*held);
@@ -259,45 +293,34 @@ NB_MODULE(_core, m) {
           nb::arg("engine"), nb::arg("starts"), nb::arg("pseudo").none(), nb::arg("held").none(), nb::arg("accelerate"))
       .def("advance",
            [](Em& e, int max_iterations, double tolerance, double seconds, int threads) {
-             const nb::gil_scoped_release release;
-             const std::lock_guard<std::mutex> lock(e.mutex());
-             return e.advance(max_iterations, tolerance, seconds, threads);
+             return locked(e, [&] { return e.advance(max_iterations, tolerance, seconds, threads); });
            })
-      .def("keep",
-           [](Em& e, const std::vector<std::size_t>& chosen) {
-             const nb::gil_scoped_release release;
-             const std::lock_guard<std::mutex> lock(e.mutex());
-             e.keep(chosen);
-           })
+      .def("keep", [](Em& e, const std::vector<std::size_t>& chosen) { locked(e, [&] { e.keep(chosen); }); })
       .def("asked",
            [](Em& e) {
-             std::vector<double> points = look(e, [&] { return e.asked(); });
-             const std::size_t d = e.run(0).parameters.size(), n = points.size() / d;
-             return give(std::move(points), {n, d});
+             std::vector<double> points = locked(e, [&] { return e.asked(); });
+             const std::size_t d = e.n_parameters(), n = points.size() / d;
+             return to_numpy(std::move(points), {n, d});
            })
       .def("answer",
            [](Em& e, Vector log_likelihood, Matrix counts, int max_iterations, double tolerance) {
              const std::size_t n = log_likelihood.size();
-             require(counts.shape(0) == n && counts.shape(1) == e.run(0).parameters.size(), "counts for each answer");
-             const nb::gil_scoped_release release;
-             const std::lock_guard<std::mutex> lock(e.mutex());
-             e.answer(log_likelihood.data(), counts.data(), n, max_iterations, tolerance);
+             require(counts.shape(0) == n && counts.shape(1) == e.n_parameters(), "counts for each answer");
+             locked(e, [&] { e.answer(log_likelihood.data(), counts.data(), n, max_iterations, tolerance); });
            })
       .def("restore",
            [](Em& e, const std::vector<Vector>& states, int given_up) {
              std::vector<std::vector<double>> own;
              for (const Vector& state : states) own.push_back(copy<double>(state));
-             const nb::gil_scoped_release release;
-             const std::lock_guard<std::mutex> lock(e.mutex());
-             e.restore(own, given_up);
+             locked(e, [&] { e.restore(own, given_up); });
            })
-      .def("state", [](Em& e, std::size_t i) { return give(look(e, [&] { return e.run(i).state(); })); })
-      .def_prop_ro("given_up", &Em::given_up)
-      .def_prop_ro("n_runs", &Em::n_runs)
-      .def("parameters", [](Em& e, std::size_t i) { return give(look(e, [&] { return e.run(i).parameters; })); })
-      .def("counts", [](Em& e, std::size_t i) { return give(look(e, [&] { return e.run(i).counts; })); })
-      .def("trace", [](Em& e, std::size_t i) { return give(look(e, [&] { return e.run(i).trace; })); })
-      .def("log_likelihood", [](Em& e, std::size_t i) { return look(e, [&] { return e.run(i).log_likelihood; }); })
-      .def("evaluations", [](Em& e, std::size_t i) { return look(e, [&] { return e.run(i).evaluations; }); })
-      .def("status", [](Em& e, std::size_t i) { return look(e, [&] { return static_cast<int>(e.run(i).status); }); });
+      .def("state", [](Em& e, std::size_t i) { return to_numpy(locked(e, [&] { return e.run(i).state(); })); })
+      .def_prop_ro("given_up", [](Em& e) { return locked(e, [&] { return e.given_up(); }); })
+      .def_prop_ro("n_runs", [](Em& e) { return locked(e, [&] { return e.n_runs(); }); })
+      .def("parameters", [](Em& e, std::size_t i) { return to_numpy(locked(e, [&] { return e.run(i).parameters; })); })
+      .def("counts", [](Em& e, std::size_t i) { return to_numpy(locked(e, [&] { return e.run(i).counts; })); })
+      .def("trace", [](Em& e, std::size_t i) { return to_numpy(locked(e, [&] { return e.run(i).trace; })); })
+      .def("log_likelihood", [](Em& e, std::size_t i) { return locked(e, [&] { return e.run(i).log_likelihood; }); })
+      .def("evaluations", [](Em& e, std::size_t i) { return locked(e, [&] { return e.run(i).evaluations; }); })
+      .def("status", [](Em& e, std::size_t i) { return locked(e, [&] { return static_cast<int>(e.run(i).status); }); });
 }

@@ -20,6 +20,9 @@ using Words = In<std::uint64_t, nb::ndim<1>>;
 using Matrix = In<double, nb::ndim<2>>;
 using Counts = In<std::int64_t, nb::ndim<2>>;
 
+constexpr Count kMostCopies = Count(1) << 53;  // a random number tells no more of them apart
+constexpr std::size_t kMostPatterns = std::numeric_limits<int>::max();
+
 struct Recorded {
   std::vector<int> k;
   std::vector<double> weights, theta, log_likelihood;
@@ -45,6 +48,14 @@ void record(const Sampler& s, const Chain& c, bool with_counts, Recorded& out) {
   }
 }
 
+Stream stream_of(const Words& words) {
+  require(words.size() == 4 && std::any_of(words.data(), words.data() + 4, [](std::uint64_t x) { return x != 0; }),
+          "four words of random state, not all zero");
+  Stream::State state;
+  std::copy_n(words.data(), 4, state.begin());
+  return Stream(state);
+}
+
 Chain chain_of(const Sampler& s, int k, const Vector& log_weights, const Matrix& log_theta, const Counts& members,
                const Words& stream) {
   const std::size_t kmax = s.kmax(), n = s.patterns().size(), t = s.patterns().n_cells();
@@ -52,19 +63,16 @@ Chain chain_of(const Sampler& s, int k, const Vector& log_weights, const Matrix&
   require(log_weights.size() == kmax, "one weight for each class");
   require(log_theta.shape(0) == kmax && log_theta.shape(1) == t, "one probability for each class and cell");
   require(members.shape(0) == kmax && members.shape(1) == n, "members of each class and pattern");
-  require(stream.size() == 4 && std::any_of(stream.data(), stream.data() + 4, [](std::uint64_t x) { return x != 0; }),
-          "four words of random state, not all zero");
+  Stream own = stream_of(stream);
   for (std::size_t p = 0; p < n; ++p) {
     Count sum = 0;
     for (int j = 0; j < k; ++j) {
-      require(members(j, p) >= 0, "no class has less than no members");
+      require(members(j, p) >= 0 && members(j, p) <= s.patterns().weights[p], "members from 0 to a pattern's copies");
       sum += members(j, p);
     }
     require(sum == s.patterns().weights[p], "every copy of a pattern is in one class");
   }
-  Stream::State words;
-  std::copy_n(stream.data(), 4, words.begin());
-  return Chain{k, copy<double>(log_weights), copy<double>(log_theta), copy<Count>(members), Stream(words)};
+  return Chain{k, copy<double>(log_weights), copy<double>(log_theta), copy<Count>(members), own};
 }
 
 auto advance(const Sampler& s, int k, Vector log_weights, Matrix log_theta, Counts members, Words stream,
@@ -83,12 +91,13 @@ auto advance(const Sampler& s, int k, Vector log_weights, Matrix log_theta, Coun
   const std::size_t kmax = s.kmax(), n = s.patterns().size(), t = s.patterns().n_cells(), d = out.k.size();
   const std::size_t counted = with_counts ? d : 0;
   const auto& words = c.stream.state();
-  return std::make_tuple(c.k, give(std::move(c.log_weights)), give(std::move(c.log_theta), {kmax, t}),
-                         give(std::move(c.members), {kmax, n}),
-                         give(std::vector<std::uint64_t>(words.begin(), words.end())), give(std::move(out.k)),
-                         give(std::move(out.weights), {d, kmax}), give(std::move(out.theta), {d, kmax, t}),
-                         give(std::move(out.log_likelihood)), give(std::move(c.tried)), give(std::move(c.accepted)),
-                         give(std::move(out.sizes), {counted, kmax}), give(std::move(out.cells), {counted, kmax, t}));
+  return std::make_tuple(c.k, to_numpy(std::move(c.log_weights)), to_numpy(std::move(c.log_theta), {kmax, t}),
+                         to_numpy(std::move(c.members), {kmax, n}),
+                         to_numpy(std::vector<std::uint64_t>(words.begin(), words.end())), to_numpy(std::move(out.k)),
+                         to_numpy(std::move(out.weights), {d, kmax}), to_numpy(std::move(out.theta), {d, kmax, t}),
+                         to_numpy(std::move(out.log_likelihood)), to_numpy(std::move(c.tried)),
+                         to_numpy(std::move(c.accepted)), to_numpy(std::move(out.sizes), {counted, kmax}),
+                         to_numpy(std::move(out.cells), {counted, kmax, t}));
 }
 
 }  // namespace
@@ -107,7 +116,12 @@ void bind_sampler(nb::module_& m) {
                for (std::size_t p = 0; p < n; ++p)
                  require(codes(p, i) >= -1 && codes(p, i) < states(i), "codes out of range");
              }
-             for (std::size_t p = 0; p < n; ++p) require(weights(p) >= 1, "patterns have copies");
+             Count total = 0;
+             for (std::size_t p = 0; p < n; ++p) {
+               require(weights(p) >= 1 && weights(p) <= kMostCopies - total, "patterns have copies, no more than 2^53");
+               total += weights(p);
+             }
+             require(n <= kMostPatterns, "fewer patterns");
              require(delta1 > 0 && delta2 > 0 && scale > 0 && informed > 0 && small > 0, "priors and scales above 0");
              require(log_prior.size() >= 1 && tries >= 0, "at least one class");
              for (std::size_t i = 0; i < log_prior.size(); ++i)
@@ -118,10 +132,10 @@ void bind_sampler(nb::module_& m) {
       .def("advance", &advance);
   // What bayes/stream.py is compared with.
   m.def("draw", [](Words words, int kind, double a, double b, int n) {
-    require(words.size() == 4 && n >= 0, "four words of random state");
-    Stream::State state;
-    std::copy_n(words.data(), 4, state.begin());
-    Stream stream(state);
+    Stream stream = stream_of(words);
+    require(n >= 0 && kind >= 0 && kind <= 4, "draws of one of five kinds");
+    require((kind != 2 && kind != 4) || (std::isfinite(a) && a > 0.0), "a shape above 0");
+    require(kind != 3 || (a >= 0.0 && a <= double(kMostCopies) && b >= 0.0 && b <= 1.0), "a number and a probability");
     std::vector<double> out;
     for (int i = 0; i < n; ++i)
       out.push_back(kind == 0   ? stream.uniform()
@@ -129,6 +143,6 @@ void bind_sampler(nb::module_& m) {
                     : kind == 2 ? stream.log_gamma_variate(a)
                     : kind == 3 ? double(stream.binomial(Count(a), b))
                                 : log_gamma(a));
-    return give(std::move(out));
+    return to_numpy(std::move(out));
   });
 }

@@ -1,6 +1,5 @@
 // Picks the kernels for this machine; memory for workspaces.
 #include <atomic>
-#include <cstdlib>
 #include <cstring>
 #include <new>
 #include <stdexcept>
@@ -69,10 +68,6 @@ const Kernels& kernels() {
   const Kernels* k = chosen;
   if (!k) {
     k = usable().back();
-    if (const char* name = std::getenv("LATENTREE_ISA")) {
-      use_kernels(name);
-      k = chosen;
-    }
     chosen = k;
   }
   return *k;
@@ -81,6 +76,11 @@ const Kernels& kernels() {
 void serial(Index n, const std::function<void(Index)>& task) {
   for (Index i = 0; i < n; ++i) task(i);
 }
+
+Workspace::Workspace() = default;
+Workspace::~Workspace() = default;
+Workspace::Workspace(Workspace&&) noexcept = default;
+Workspace& Workspace::operator=(Workspace&&) noexcept = default;
 
 void AlignedFree::operator()(double* p) const { ::operator delete[](p, std::align_val_t(64)); }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <stdexcept>
 
 namespace latentree {
 namespace {
@@ -75,6 +76,7 @@ Distinct distinct_rows(const std::vector<const std::int16_t*>& columns, const st
     shift[c] = used;
     used += bits;
   }
+  bool in_range = true;
   Distinct out;
   out.inverse.resize(static_cast<std::size_t>(n_rows));
   KeySet set(words);
@@ -86,8 +88,13 @@ Distinct distinct_rows(const std::vector<const std::int16_t*>& columns, const st
     for (std::size_t c = 0; c < columns.size(); ++c) {
       const std::int16_t* column = columns[c] + r0;
       std::uint64_t* key = keys.data() + word[c];
-      for (std::int64_t i = 0; i < n; ++i) key[i * words] |= std::uint64_t(column[i] + 1) << shift[c];
+      const Index k = states[c];
+      for (std::int64_t i = 0; i < n; ++i) {
+        in_range &= column[i] >= -1 && column[i] < k;
+        key[i * words] |= std::uint64_t(column[i] + 1) << shift[c];
+      }
     }
+    if (!in_range) throw std::invalid_argument("codes must be -1 or a state of their column");
     for (std::int64_t i = 0; i < n; ++i) {
       bool is_new;
       out.inverse[r0 + i] = set.insert(&keys[i * words], is_new);

@@ -12,7 +12,7 @@ struct Distinct {
   std::vector<std::int64_t> first;  // pattern -> its first row
 };
 
-// Rows of `n_columns` columns, each a contiguous array of `n_rows` codes >= -1.
+// Rows of columns, each a contiguous array of `n_rows` codes from -1 to its number of states less one.
 Distinct distinct_rows(const std::vector<const std::int16_t*>& columns, const std::vector<Index>& states,
                        std::int64_t n_rows);
 

@@ -1,4 +1,4 @@
-// EM as a machine: told the outcome at one point, it says which point to look at next.
+// EM as a state machine: given the outcome at one point, it names the point to evaluate next.
 #include <algorithm>
 #include <chrono>
 #include <cmath>
@@ -13,7 +13,7 @@ namespace {
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 }  // namespace
 
-int whole(double value, int most) {
+int checked_int(double value, int most) {
   if (!(value >= 0.0 && value <= most)) throw std::invalid_argument("the state of a run holds a number it cannot have");
   return static_cast<int>(value);
 }
@@ -31,10 +31,10 @@ Run::Run(const Plan& plan, const Maximiser& maximiser, bool accelerate, std::vec
 void Run::absorb(double log_lik, const double* fresh_counts, double tolerance, int max_iterations) {
   ++evaluations;
   const double objective = log_lik + maximiser_.log_prior(plan_, next_.data());
-  const bool bold = bold_, started = !trace.empty(), probing = probing_ > 0;
+  const bool extrapolated = extrapolated_, started = !trace.empty(), probing = probing_ > 0;
   const double before = probing ? probe_objective_ : started ? trace.back() : -kInfinity;
-  bold_ = false;
-  if (bold) {
+  extrapolated_ = false;
+  if (extrapolated) {
     if (!(objective >= before) || !std::isfinite(objective)) {  // an extrapolation that loses is never taken
       accelerator_.failed();
       next_ = mapped_;
@@ -57,9 +57,9 @@ void Run::absorb(double log_lik, const double* fresh_counts, double tolerance, i
     if (started && gain < 0.0) {
       // At the top of the hill rounding may take a little back: then the point before stands.
       if (-gain > 1e-9 * (1.0 + std::abs(objective)) + 1e-13 * total_weight_)
-        status = Status::fell;
+        status = Status::decreased;
       else
-        look_around();
+        probe_saddle();
       return;
     }
     parameters = next_;
@@ -76,20 +76,20 @@ void Run::absorb(double log_lik, const double* fresh_counts, double tolerance, i
   }
   maximiser_.maximise(plan_, fresh_counts, point.data(), mapped_.data());
   ++plain_steps_;
-  if (probing_ == 0 && small && !bold) {  // only a plain step may end a run
-    look_around();
+  if (probing_ == 0 && small && !extrapolated) {  // only a plain step may end a run
+    probe_saddle();
     return;
   }
   if (accelerate_) {
     const bool wanted = probing_ > 0 || (plain_steps_ > kWarmUp && !small);
     const std::vector<double> own(fresh_counts, fresh_counts + counts.size());
-    bold_ = accelerator_.propose(plan_, point, mapped_, own, wanted, next_);
+    extrapolated_ = accelerator_.propose(plan_, point, mapped_, own, wanted, next_);
   }
-  if (!bold_) next_ = mapped_;
+  if (!extrapolated_) next_ = mapped_;
 }
 
 // A fixed point may be a saddle: extrapolation can lead to one, and so can a start that is too even.
-void Run::look_around() {
+void Run::probe_saddle() {
   if (!accelerate_) {
     status = Status::converged;
     return;
@@ -102,8 +102,8 @@ void Run::look_around() {
 
 // A head of numbers, four vectors like the parameters, what the accelerator remembers, and the trace.
 std::vector<double> Run::state() const {
-  std::vector<double> out = {log_likelihood,  double(evaluations),  double(static_cast<int>(status)),
-                             double(bold_),   double(plain_steps_), double(probing_),
+  std::vector<double> out = {log_likelihood,        double(evaluations),  double(static_cast<int>(status)),
+                             double(extrapolated_), double(plain_steps_), double(probing_),
                              probe_objective_};
   for (const auto* part : {&parameters, &counts, &next_, &mapped_}) out.insert(out.end(), part->begin(), part->end());
   accelerator_.append_to(out);
@@ -115,11 +115,11 @@ void Run::restore(const std::vector<double>& state) {
   const std::size_t d = parameters.size();
   if (state.size() < kHead + 4 * d) throw std::invalid_argument("the state of a run is too short");
   log_likelihood = state[0];
-  evaluations = whole(state[1], std::numeric_limits<int>::max());
-  status = static_cast<Status>(whole(state[2], static_cast<int>(Status::fell)));
-  bold_ = whole(state[3], 1) == 1;
-  plain_steps_ = whole(state[4], std::numeric_limits<int>::max());
-  probing_ = whole(state[5], kProbe);
+  evaluations = checked_int(state[1], std::numeric_limits<int>::max());
+  status = static_cast<Status>(checked_int(state[2], static_cast<int>(Status::decreased)));
+  extrapolated_ = checked_int(state[3], 1) == 1;
+  plain_steps_ = checked_int(state[4], std::numeric_limits<int>::max());
+  probing_ = checked_int(state[5], kProbe);
   probe_objective_ = state[6];
   const double* at = state.data() + kHead;
   for (auto* part : {&parameters, &counts, &next_, &mapped_}) {
@@ -128,6 +128,8 @@ void Run::restore(const std::vector<double>& state) {
   }
   const double* end = state.data() + state.size();
   trace.assign(accelerator_.restore(at, end, d), end);
+  if (trace.empty() && (probing_ > 0 || extrapolated_))
+    throw std::invalid_argument("the state of a run has steps but no trace");
 }
 
 Em::Em(std::shared_ptr<const Engine> engine, Maximiser maximiser, bool accelerate,
@@ -137,6 +139,7 @@ Em::Em(std::shared_ptr<const Engine> engine, Maximiser maximiser, bool accelerat
 }
 
 void Em::keep(const std::vector<std::size_t>& chosen) {
+  if (chosen.empty()) throw std::invalid_argument("at least one run to keep");
   for (std::size_t i : chosen)
     if (i >= runs_.size() || std::count(chosen.begin(), chosen.end(), i) > 1)
       throw std::invalid_argument("runs to keep must exist and be named once each");
@@ -174,7 +177,7 @@ void Em::restore(const std::vector<std::vector<double>>& states, int given_up) {
                                          std::vector<double>(engine_->plan().n_parameters)));
     runs.back()->restore(state);
   }
-  if (runs.empty() || given_up < 0) throw std::invalid_argument("a climb has at least one run");
+  if (runs.empty() || given_up < 0) throw std::invalid_argument("at least one run to restore");
   runs_ = std::move(runs);
   given_up_ = given_up;
 }
@@ -197,18 +200,18 @@ bool Em::advance(int max_iterations, double tolerance, double seconds, int threa
   auto work = [&](Index group, const Parallel& parallel) {
     Run** first = open.data() + std::size_t(group) * lanes;
     const int n = static_cast<int>(std::min<std::size_t>(lanes, open.size() - std::size_t(group) * lanes));
-    std::vector<double> counts(d * lanes), log_lik(lanes);
-    std::vector<const double*> at(lanes);
-    std::vector<double*> into(lanes);
+    std::vector<double> counts(d * n), log_lik(n);
+    std::vector<const double*> at(n);
+    std::vector<double*> into(n);
     for (;;) {
       bool any = false;
-      for (int b = 0; b < lanes; ++b) {
-        at[b] = first[std::min(b, n - 1)]->next().data();
+      for (int b = 0; b < n; ++b) {
+        at[b] = first[b]->next().data();
         into[b] = counts.data() + d * b;
-        any = any || (b < n && first[b]->status == Status::running);
+        any = any || first[b]->status == Status::running;
       }
       if (!any) return;
-      engine_->evaluate(at.data(), lanes, log_lik.data(), into.data(), parallel);
+      engine_->evaluate_group(at.data(), n, lanes, log_lik.data(), into.data(), parallel);
       for (int b = 0; b < n; ++b)
         if (first[b]->status == Status::running) first[b]->absorb(log_lik[b], into[b], tolerance, max_iterations);
       if (out_of_time()) return;

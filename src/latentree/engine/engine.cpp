@@ -5,6 +5,8 @@
 #include <limits>
 #include <stdexcept>
 
+#include "precision.hpp"
+
 namespace latentree {
 
 // Room of the last kind asked for is kept; a search would otherwise hoard what it no longer needs.
@@ -54,6 +56,18 @@ void Engine::evaluate(const double* const* parameters, int lanes, double* log_li
     log_likelihood[lane] += w * log_space_row(plan_, parameters[lane], plan_.representative[row], w,
                                               counts ? counts[lane] : nullptr, nullptr);
   }
+}
+
+void Engine::evaluate_group(const double* const* parameters, int n, int lanes, double* log_likelihood,
+                            double* const* counts, const Parallel& parallel) const {
+  if (n == lanes) return evaluate(parameters, lanes, log_likelihood, counts, parallel);
+  std::vector<double> spare(counts ? plan_.n_parameters : 0), all(lanes);
+  std::vector<const double*> from(parameters, parameters + n);
+  from.resize(lanes, parameters[n - 1]);
+  std::vector<double*> into(lanes, spare.data());
+  if (counts) std::copy_n(counts, n, into.begin());
+  evaluate(from.data(), lanes, all.data(), counts ? into.data() : nullptr, parallel);
+  std::copy_n(all.begin(), n, log_likelihood);
 }
 
 std::vector<double> Engine::row_log_likelihood(const double* parameters, const Parallel& parallel) const {
@@ -158,7 +172,7 @@ std::vector<double> Engine::posteriors(const double* parameters, const std::vect
         for (Index i = 0; i < plan_.slots[op.in[0]].states; ++i) {
           double p = 0.0;
           for (Index k2 = 0; k2 < plan_.slots[op.out].states; ++k2)
-            p += mass[op.out][k2] / (m[k2] + std::numeric_limits<double>::min()) * matrix[i * to.stride + k2];
+            p += mass[op.out][k2] / (m[k2] + kTiny) * matrix[i * to.stride + k2];
           below[i] = p * l[i];
         }
         if (asked[lower]) std::copy(below.begin(), below.end(), answer + place[lower]);
@@ -187,10 +201,10 @@ void Engine::root_messages(const double* parameters, std::vector<double>& rows, 
     for (std::size_t j = 0; j < parts; ++j) {
       const Workspace::Table& t = work->tables[plan_.top[j]];
       const Index u = plan_.top_index[row * parts + j];
-      const double lost = t.scale ? t.scale[std::size_t(u) * 2 + 1] : 1e-300;
+      const double lost = t.scale ? t.scale[std::size_t(u) * 2 + 1] : kUnderflow;
       for (Index i = 0; i < k; ++i) {
         const double value = t.value[u * t.stride + i];
-        sure = sure && value > 1e20 * lost;
+        sure = sure && lost < kLostShare * value;
         own[i] += std::log(value);
       }
       if (t.scale) log_scale[row] += t.scale[std::size_t(u) * 2];

@@ -19,6 +19,10 @@ class Engine {
   void evaluate(const double* const* parameters, int lanes, double* log_likelihood, double* const* counts,
                 const Parallel& parallel) const;
 
+  // The same for n <= lanes sets; the lanes that are left over repeat the last set.
+  void evaluate_group(const double* const* parameters, int n, int lanes, double* log_likelihood, double* const* counts,
+                      const Parallel& parallel) const;
+
   std::vector<double> row_log_likelihood(const double* parameters, const Parallel& parallel) const;  // per top row
 
   // P(node | row) for each node asked, one after the other: [top rows][sum of states].
@@ -35,7 +39,6 @@ class Engine {
  private:
   std::unique_ptr<Workspace> acquire(int lanes) const;
   void release(std::unique_ptr<Workspace> work) const;
-  Workspace up(const double* parameters) const;
 
   Plan plan_;
   mutable std::mutex mutex_;
@@ -55,7 +58,7 @@ struct Maximiser {
 // Extrapolates the EM map from its last few steps.
 class Accelerator {
  public:
-  // Told a point, its EM step and the counts there; if wanted, proposes another point (false: nothing to propose).
+  // Given a point, its EM step and the counts there; if wanted, proposes another point (false: nothing to propose).
   bool propose(const Plan& plan, const std::vector<double>& at, const std::vector<double>& mapped,
                const std::vector<double>& counts, bool wanted, std::vector<double>& proposal);
   void succeeded();
@@ -76,11 +79,11 @@ void nudge(const Plan& plan, const Maximiser& maximiser, const std::vector<doubl
            const std::vector<double>& counts, std::vector<double>& out);
 
 // A number of a saved state as a whole number from 0 to `most`; anything else is refused.
-int whole(double value, int most);
+int checked_int(double value, int most);
 
-enum class Status : int { running = 0, converged = 1, iterations = 2, impossible = 3, fell = 4 };
+enum class Status : int { running = 0, converged = 1, iterations = 2, impossible = 3, decreased = 4 };
 
-// One EM run as a machine that is told the outcome at one point and says which point to look at next.
+// One EM run as a state machine: given the outcome at one point, it names the point to evaluate next.
 class Run {
  public:
   Run(const Plan& plan, const Maximiser& maximiser, bool accelerate, std::vector<double> start);
@@ -92,26 +95,26 @@ class Run {
   void restore(const std::vector<double>& state);
 
   std::vector<double> parameters, counts;  // the last accepted point
-  std::vector<double> trace;               // its objective, never falling
+  std::vector<double> trace;               // its objective, never decreasing
   double log_likelihood = 0.0;
   int evaluations = 0;
   Status status = Status::running;
 
  private:
-  void look_around();
+  void probe_saddle();
 
   static constexpr std::size_t kHead = 7;  // numbers before the vectors of a state
   static constexpr int kWarmUp = 20;       // plain steps first: they choose the basin
-  static constexpr int kProbe = 20;        // passes spent on looking whether a fixed point is a saddle
+  static constexpr int kProbe = 20;        // passes spent to see whether a fixed point is a saddle
 
   const Plan& plan_;
   const Maximiser& maximiser_;
   bool accelerate_;
-  bool bold_ = false;                  // next_ was extrapolated
+  bool extrapolated_ = false;          // next_ was extrapolated
   std::vector<double> next_, mapped_;  // mapped_: the EM step from the last point
   Accelerator accelerator_;
   int plain_steps_ = 0;
-  int probing_ = 0;  // passes left of a look around a fixed point
+  int probing_ = 0;  // passes left to see whether a fixed point is a saddle
   double probe_objective_ = 0.0;
   double total_weight_;
 };
@@ -127,6 +130,7 @@ class Em {
   bool advance(int max_iterations, double tolerance, double seconds, int threads);
   const Run& run(std::size_t i) const { return *runs_.at(i); }
   std::size_t n_runs() const { return runs_.size(); }
+  std::size_t n_parameters() const { return static_cast<std::size_t>(engine_->plan().n_parameters); }
   std::mutex& mutex() { return mutex_; }
   void keep(const std::vector<std::size_t>& chosen);  // drops the others; those stopped by their iterations go on
   // The same in two halves, for data that lie elsewhere: the points [n][parameters] at which the unfinished runs want

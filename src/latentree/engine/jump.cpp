@@ -1,4 +1,5 @@
-// Reversible jump: split or combine, birth or death (W 5.2.1, with the ratios of docs/mathematics/reversible-jump.md).
+// Reversible jump: split or combine, birth or death ([Whiley1999, section 5.2.1], with the ratios of
+// docs/mathematics/reversible-jump.md).
 #include <algorithm>
 #include <cmath>
 

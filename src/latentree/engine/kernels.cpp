@@ -9,20 +9,16 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
-#include <limits>
 
+#include "array_ops.hpp"
 #include "elementary.hpp"
-#include "over.hpp"
+#include "precision.hpp"
 #include "vec.hpp"
 
 namespace latentree::LATENTREE_ISA {
 namespace {
 
 constexpr int kBlock = 64;  // top rows handled together
-constexpr double kTiny = std::numeric_limits<double>::min();
-constexpr double kRefuse = 1e-200;    // rows with a smaller probability are redone in logarithms
-constexpr double kLost = 1e-300;      // what an entry may lose when a product underflows
-constexpr double kLostShare = 1e-20;  // and the share of a row's probability this may be
 constexpr double kLn2 = 0.693147180559945309417;
 
 // ---- layout ---------------------------------------------------------------------------------------
@@ -86,9 +82,9 @@ inline Vec<W> coefficient(const double* row, Index k) {
 Workspace make_workspace(const Plan& plan, int lanes) {
   Workspace work;
   work.lanes = lanes;
-  std::vector<bool> feeds_edge(plan.slots.size(), false);
+  std::vector<char> feeds_edge(plan.slots.size(), 0);
   for (const Op& op : plan.ops)
-    if (op.kind == Kind::edge) feeds_edge[op.in[0]] = true;
+    if (op.kind == Kind::edge) feeds_edge[op.in[0]] = 1;
   auto room = [&](std::size_t n) {
     work.buffers.push_back(zeros(n));
     return work.buffers.back().get();
@@ -114,7 +110,7 @@ Workspace make_workspace(const Plan& plan, int lanes) {
         if (slot.scaled)
           for (int b = 0; b < lanes; ++b) {
             t.scale[(std::size_t(u) * 2) * lanes + b] = slot.log_scale[u];
-            t.scale[(std::size_t(u) * 2 + 1) * lanes + b] = kLost;
+            t.scale[(std::size_t(u) * 2 + 1) * lanes + b] = kUnderflow;
           }
       }
     }
@@ -176,8 +172,6 @@ void leaf_down(const Pass& pass, const Op& op) {
 }
 
 // ---- products -------------------------------------------------------------------------------------
-constexpr int kMostParts = 16;
-
 #if defined(__GNUC__) && !defined(__clang__)
 #define LATENTREE_UNROLL _Pragma("GCC unroll 4")
 #elif defined(__clang__)
@@ -188,8 +182,8 @@ constexpr int kMostParts = 16;
 
 struct Product {
   int parts;
-  const double* in[kMostParts];
-  double* mass[kMostParts];
+  const double* in[kMaxParts];
+  double* mass[kMaxParts];
   const Index* index;
   std::size_t stride;
   int nv;
@@ -315,7 +309,7 @@ void product_up(const Pass& pass, const Op& op) {
     for (Index u = 0; u < slot.rows; ++u) {
       double* scale = out.scale + std::size_t(u) * 2 * lanes;
       std::fill_n(scale, lanes, 0.0);
-      std::fill_n(scale + lanes, lanes, kLost);
+      std::fill_n(scale + lanes, lanes, kUnderflow);
       for (int i = 0; i < p.parts; ++i) {
         const double* from = pass.work.tables[op.in[i]].scale;
         if (!from) continue;
@@ -565,7 +559,7 @@ void top_rows(const Pass& pass, const Product& p, Index begin, Index end, TopRes
       for (int i = 0; i < n * kSums; ++i) sound += b.total[i] >= kRefuse;
     } else {
       std::fill_n(b.scale, n * kSums, 0.0);
-      std::fill_n(b.lost, n * kSums, kLost);
+      std::fill_n(b.lost, n * kSums, kUnderflow);
       for (const auto& [part, table] : scales)
         for (int r = 0; r < n; ++r) {
           const double* from = table + std::size_t(index[std::size_t(r) * p.parts + part]) * 2 * kSums;

@@ -37,6 +37,12 @@ struct Workspace {
   double* prior = nullptr;
   std::vector<std::vector<double*>> piece_mass;  // [piece - 1][top part]: mass kept apart until the pieces are added
   std::vector<Buffer> buffers;
+
+  // Not inline: what the kernels' files compile for one instruction set must not be linked into code for all machines.
+  Workspace();
+  ~Workspace();
+  Workspace(Workspace&&) noexcept;
+  Workspace& operator=(Workspace&&) noexcept;
 };
 
 struct Pass {
@@ -65,7 +71,7 @@ struct Kernels {
   double (*weigh_logs)(const double* weights, const double* over, const double* under, std::size_t n);
 };
 
-// The best that this machine can run, or the one named ("baseline", "avx2", "avx512").
+// Those in use: the best that this machine can run, unless others were named ("baseline", "avx2", "avx512").
 const Kernels& kernels();
 std::vector<const char*> available_kernels();
 void use_kernels(const char* name);

@@ -12,7 +12,6 @@ constexpr int kMaxTopDepth = 64;           // and in one n-ary product
 constexpr int kScaledDepth = 8;            // what a rescaled part counts for there: two of them may still disagree
 constexpr Index kSample = 1024;            // data rows looked at when choosing an order or a root
 constexpr std::size_t kGreedyParts = 200;  // more parts than this are paired off in order
-constexpr Index kMaxParts = 16;            // parts of one product
 constexpr double kMergeBelow = 0.2;        // two parts are joined when that leaves fewer rows than this share
 constexpr Index kPiece = 4096;             // top rows in one piece of work
 constexpr Index kMaxPieces = 16;

@@ -12,6 +12,8 @@ namespace latentree {
 using Index = std::int32_t;
 using Indices = std::vector<Index>;
 
+constexpr Index kMaxParts = 16;  // parts of one product
+
 // Values seen at one node: an id per data row. Without a likelihood table the id is the state itself
 // (-1: missing). With one, row `id` of the table says how likely each state of the node makes what was seen.
 struct Column {

@@ -5,12 +5,12 @@
 #include <limits>
 
 #include "kernels.hpp"
+#include "precision.hpp"
 #include "team.hpp"
 
 namespace latentree {
 namespace {
 
-constexpr double kTiny = 1e-300;
 constexpr Index kBlock = 128;       // rows worked on together
 constexpr std::size_t kPlaces = 8;  // places looked at more closely
 constexpr double kSmall = 0.01;     // a gain that is not worth another pass
@@ -32,7 +32,7 @@ class Mover {
     before_.assign(n, -std::numeric_limits<double>::infinity());
     walk(outgoing);
     alive_ = reached_;
-    for (int pass = 0; pass < passes && !alive_.empty(); ++pass) look(pass);
+    for (int pass = 0; pass < passes && !alive_.empty(); ++pass) run_pass(pass);
   }
   Moved result() { return std::move(result_); }
 
@@ -59,7 +59,7 @@ class Mover {
     return array + std::size_t(state) * f_.rows + first;
   }
 
-  void look(int pass) {
+  void run_pass(int pass) {
     std::fill(counts_.begin(), counts_.end(), 0.0);
     for (Index latent : alive_) result_.goes[latent] = 0.0;
     for (Index first = 0; first < f_.rows; first += kBlock) {
@@ -87,7 +87,7 @@ class Mover {
       for (Index s = 0; s < f_.states[latent]; ++s)
         for (Index x = 0; x < b_.states; ++x)
           worth[latent] +=
-              table(counts_, latent, s)[x] * std::log(std::max(table(result_.tables, latent, s)[x], kTiny));
+              table(counts_, latent, s)[x] * std::log(std::max(table(result_.tables, latent, s)[x], kUnderflow));
     }
     std::stable_sort(alive_.begin(), alive_.end(), [&](Index a, Index b) { return worth[a] > worth[b]; });
     if (alive_.size() > kPlaces) alive_.resize(kPlaces);
@@ -114,7 +114,7 @@ class Mover {
 
   static void scale(double* const first, Index stride, Index states, Index n) {
     double most[kBlock];
-    std::fill(most, most + n, kTiny);
+    std::fill(most, most + n, kUnderflow);
     for (Index s = 0; s < states; ++s)
       for (Index i = 0; i < n; ++i) most[i] = std::max(most[i], first[s * stride + i]);
     for (Index i = 0; i < n; ++i) most[i] = 1.0 / most[i];
@@ -130,7 +130,7 @@ class Mover {
       const double* p = rows(f_.posterior[b_.at], s, first);
       say(b_.table + std::size_t(s) * b_.states, first, n, r);
       for (Index i = 0; i < n; ++i) {
-        r[i] = 1.0 / std::max(r[i], kTiny);
+        r[i] = 1.0 / std::max(r[i], kUnderflow);
         left[i] += p[i] * r[i];
       }
     }
@@ -163,7 +163,7 @@ class Mover {
     double sum[kBlock], own[kBlock];
     believe(latent, first, n, sum);
     say(b_.prior, first, n, own);
-    for (Index i = 0; i < n; ++i) own[i] = f_.weights[first + i] / std::max(sum[i] * own[i], kTiny);
+    for (Index i = 0; i < n; ++i) own[i] = f_.weights[first + i] / std::max(sum[i] * own[i], kUnderflow);
     for (Index s = 0; s < f_.states[latent]; ++s) add(table(counts_, latent, s), s, b_.prior, own, first, n);
   }
 
@@ -176,7 +176,7 @@ class Mover {
       for (Index i = 0; i < n; ++i) own[i] += q[i] * said_[i];
     }
     result_.goes[latent] += k_.weigh_logs(f_.weights + first, own, sum, n);
-    for (Index i = 0; i < n; ++i) own[i] = f_.weights[first + i] / std::max(own[i], kTiny);
+    for (Index i = 0; i < n; ++i) own[i] = f_.weights[first + i] / std::max(own[i], kUnderflow);
     for (Index s = 0; s < f_.states[latent]; ++s)
       add(table(counts_, latent, s), s, table(result_.tables, latent, s), own, first, n);
   }

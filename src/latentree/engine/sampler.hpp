@@ -1,4 +1,4 @@
-// Posterior samples of latent class models: Gibbs sampling and reversible jump (W chapter 5), with the
+// Posterior samples of latent class models: Gibbs sampling and reversible jump [Whiley1999, chapter 5], with the
 // allocation and without it.
 // Rows are distinct patterns with counts: a pattern's copies are allocated by one multinomial draw.
 // The files of latentree/bayes hold the same moves in NumPy, where they read like the paper.

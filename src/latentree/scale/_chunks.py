@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from .._data import Data
 from .._table import Table
 from .._types import FloatArray
 from .._variables import Variable
@@ -70,7 +71,7 @@ def from_chunks(
     counter: str = "merge",
     on_progress: OnProgress | None = None,
     **reading: Any,
-) -> Table:
+) -> Data:
     """Build a table from data that come in pieces and need not fit into memory.
 
     Parameters
@@ -98,9 +99,9 @@ def from_chunks(
 
     Returns
     -------
-    Table
-        The distinct rows with their weights; ``inverse`` leads from each to itself. If they do not fit into memory, a
-        :class:`~latentree.scale.Partitions`.
+    Data
+        A :class:`~latentree.Table` of the distinct rows with their weights, whose ``inverse`` leads from each to
+        itself; if they do not fit into memory, a :class:`~latentree.scale.Partitions`.
 
     Examples
     --------

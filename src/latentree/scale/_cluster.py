@@ -1,7 +1,7 @@
 """Tables spread over the workers of a Dask cluster, and starts dealt out to them.
 
 Everything on a worker is the result of tasks that begin at the data's own tasks, and nothing is sent there that is not
-part of a task. So when a worker is lost, the scheduler makes what it had anew on another, and the result is the same.
+part of a task. So when a worker is lost, the scheduler makes what it had again on another, and the result is the same.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
+from .._data import Data
 from .._table import Table, row_keys
 from .._types import FloatArray
 from .._variables import Variable
@@ -48,7 +49,7 @@ def from_dask(
     decimal: str = ".",
     merge_rare: float | None = None,
     n: float | None = None,
-) -> Table:
+) -> Data:
     """Build a table from a Dask DataFrame or array.
 
     Parameters
@@ -66,8 +67,8 @@ def from_dask(
 
     Returns
     -------
-    Table
-        An ordinary one if the distinct rows are few, otherwise a :class:`Spread`.
+    Data
+        A :class:`~latentree.Table` if the distinct rows are few, otherwise a :class:`Spread`.
     """
     options: dict[str, Any] = {"weights": weights, "missing": missing, "decimal": decimal}
     parts = _parts(data)
@@ -98,7 +99,7 @@ def from_dask(
 
 
 class Spread(Scattered):
-    """A table whose rows lie on the workers of a cluster.
+    """Data whose rows lie on the workers of a cluster.
 
     Make one with :func:`from_dask` or :meth:`latentree.Table.from_chunks`. Every distinct row is in one of its tables,
     found by a hash of its codes, so that a fit is that of the same rows in one place.
@@ -108,11 +109,7 @@ class Spread(Scattered):
         self, client: Any, tables: Sequence[Any], variables: Sequence[Variable], n: float, weight: float, sizes: Any
     ) -> None:
         super().__init__(variables, n, weight, sizes)
-        object.__setattr__(self, "_client", client)
-        object.__setattr__(self, "_tables", list(tables))
-
-    _client: Any
-    _tables: list[Any]
+        self._client, self._tables = client, list(tables)
 
     @classmethod
     def of(
@@ -122,11 +119,11 @@ class Spread(Scattered):
         dealt = client.map(_dealt, coded, n_tables=n_tables, pure=False)
         shares = [client.map(_share, dealt, number=i, pure=False) for i in range(n_tables)]
         tables = [client.submit(_joined, own, variables, pure=False) for own in shares]
-        told = client.gather(client.map(_told, tables, pure=False))
-        kept = [i for i, (size, _) in enumerate(told) if size]
-        weight = float(sum(told[i][1] for i in kept))
+        found = client.gather(client.map(_size_and_weight, tables, pure=False))
+        kept = [i for i, (size, _) in enumerate(found) if size]
+        weight = float(sum(found[i][1] for i in kept))
         size = weight if n is None else float(n)
-        return cls(client, [tables[i] for i in kept], variables, size, weight, [told[i][0] for i in kept])
+        return cls(client, [tables[i] for i in kept], variables, size, weight, [found[i][0] for i in kept])
 
     def map_parts(self, f: Callable[..., T], *more: Sequence[Any]) -> list[T]:
         """Call a function with every table, where that lies, and the items of further sequences that belong to it."""
@@ -200,7 +197,7 @@ class _Copies(Passes):
     """Copies of one plan; each gets some of the points."""
 
     def __init__(self, client: Any, model: Model, table: Table) -> None:
-        self.tree, self.weight = model.tree, float(table.weights.sum())
+        self.tree, self.weight = model.tree, table.weight
         self._client = client
         self._own = Plan.of(model, table)
         workers = list(client.nthreads())
@@ -266,8 +263,8 @@ def _joined(runs: Sequence[tuple[Codes, FloatArray]], variables: tuple[Variable,
     return Table.from_codes(codes[order], variables, weights[order])
 
 
-def _told(table: Table | None) -> tuple[int, float]:
-    return (0, 0.0) if table is None else (table.n_patterns, float(table.weights.sum()))
+def _size_and_weight(table: Table | None) -> tuple[int, float]:
+    return (0, 0.0) if table is None else (table.n_patterns, table.weight)
 
 
 def _compiled(table: Table, model: Model) -> Plan:

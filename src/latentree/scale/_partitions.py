@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import shutil
 import tempfile
@@ -12,13 +11,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 
-from .._files import read_text, write_atomically
+from .._data import Data
 from .._table import Table, row_keys
 from .._types import FloatArray
 from .._variables import Variable
-from ..errors import DataError, FileFormatError, bad_parameter
+from ..errors import DataError, bad_parameter
+from ._folder import Manifest, Part, damaged, part_files, read_part, write_part
 from ._merge import Codes, distinct
 
 if TYPE_CHECKING:
@@ -29,11 +28,9 @@ __all__ = ["Partitions", "Scattered"]
 
 T = TypeVar("T")
 
-FORMAT = "latentree-partitions"
 
-
-class Scattered(Table):
-    """A table whose rows lie in several tables, none of which holds a row of another.
+class Scattered(Data):
+    """Data whose rows lie in several tables, none of which holds a row of another.
 
     It goes wherever only sums over rows are needed: :func:`latentree.estimate`, :func:`latentree.fit_classes`, most
     scores. What needs all rows at once says so.
@@ -41,51 +38,36 @@ class Scattered(Table):
     Attributes
     ----------
     variables, n
-        As those of any :class:`~latentree.Table`.
-    weight : float
-        Sum of the weights, which is ``n`` unless the sample size was given.
+        As those of any :class:`~latentree.Data`.
     sizes : tuple of int
         Distinct rows of each of the tables.
     """
 
-    weight: float
-    sizes: tuple[int, ...]
-
     def __init__(self, variables: Sequence[Variable], n: float, weight: float, sizes: Sequence[int]) -> None:
-        for name, value in (
-            ("variables", tuple(variables)),
-            ("n", float(n)),
-            ("weight", float(weight)),
-            ("sizes", tuple(int(s) for s in sizes)),
-        ):
-            object.__setattr__(self, name, value)
+        self.variables, self.n, self._weight = tuple(variables), float(n), float(weight)
+        self.sizes = tuple(int(s) for s in sizes)
+
+    @property
+    def weight(self) -> float:
+        """Sum of the weights, which is ``n`` unless the sample size was given."""
+        return self._weight
 
     @property
     def n_patterns(self) -> int:
         """Number of distinct rows."""
         return sum(self.sizes)
 
-    def _all_rows(self) -> NoReturn:
+    def __getattr__(self, name: str) -> NoReturn:
+        """Say what to do where a table in memory is needed, if a caller's types have not said so before."""
+        if name not in ("codes", "weights", "inverse", "select", "reweighted", "ordered"):
+            raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
         raise DataError(
-            f"This needs all {self.n_patterns:,} distinct rows at once, but they lie in {len(self.sizes)} tables, "
-            "because they did not fit into the memory allowed. Take a sample, table.sample(100_000, rng), or, if "
-            "they fit now, table.joined()."
+            "This needs all {n_patterns:,} distinct rows at once, but they lie in {n_tables} tables, because they did "
+            "not fit into the memory allowed. Take a sample, table.sample(100_000, rng), or, if they fit now, "
+            "table.joined().",
+            n_patterns=self.n_patterns,
+            n_tables=len(self.sizes),
         )
-
-    @property
-    def codes(self) -> Codes:
-        """There are none: an error that says what to do."""
-        self._all_rows()
-
-    @property
-    def weights(self) -> FloatArray:
-        """There are none: an error that says what to do."""
-        self._all_rows()
-
-    @property
-    def inverse(self) -> NDArray[np.int32]:
-        """There is none: an error that says what to do."""
-        self._all_rows()
 
     def joined(self) -> Table:
         """All rows in one table."""
@@ -98,7 +80,7 @@ class Scattered(Table):
         """Draw rows with replacement, each with the probability that its weight gives it."""
         if int(n) != n or n < 1:
             raise bad_parameter("n", "sample", "a whole number of at least 1", n)
-        totals = np.array(self.map_parts(_weight))
+        totals = np.array(self.map_parts(lambda table: table.weight))
         counts = rng.multinomial(int(n), totals / totals.sum())
         seeds = rng.integers(2**63, size=len(counts))
         drawn = [d for d in self.map_parts(_drawn, counts.tolist(), seeds.tolist()) if len(d[1])]
@@ -109,10 +91,6 @@ class Scattered(Table):
             f"<{type(self).__name__}: {self.n:g} rows, {self.n_patterns} distinct, {self.n_variables} variables, "
             f"{len(self.sizes)} tables>"
         )
-
-
-def _weight(table: Table) -> float:
-    return float(table.weights.sum())
 
 
 def _content(table: Table) -> tuple[Codes, FloatArray]:
@@ -135,35 +113,26 @@ class Partitions(Scattered):
     folder : path
         Where they lie.
     memory : float
-        Bytes that compiled plans of a model may take; what does not fit is compiled anew for each pass.
+        Bytes that compiled plans of a model may take; what does not fit is compiled again for each pass.
     temporary : bool
         Whether the folder is removed when this table is no longer needed.
     """
 
-    def __init__(
-        self,
-        folder: Path,
-        variables: Sequence[Variable],
-        sizes: Sequence[int],
-        *,
-        n: float,
-        weight: float,
-        memory: float,
-        temporary: bool = False,
-    ) -> None:
-        super().__init__(variables, n, weight, sizes)
-        object.__setattr__(self, "folder", folder)
-        object.__setattr__(self, "memory", float(memory))
+    def __init__(self, folder: Path, manifest: Manifest, *, memory: float = 1e9, temporary: bool = False) -> None:
+        super().__init__(manifest.variables, manifest.n, manifest.weight, [part.size for part in manifest.parts])
+        self.folder, self.memory = folder, float(memory)
+        self._parts = manifest.parts
+        self._checked: set[int] = set()
         if temporary:
             weakref.finalize(self, shutil.rmtree, folder, ignore_errors=True)
 
-    folder: Path
-    memory: float
-
     def load(self, i: int) -> Table:
-        """Table number i; its codes stay on the disk until they are looked at."""
-        codes = np.load(self.folder / f"part-{i:05d}-codes.npy", mmap_mode="r")
-        weights = np.load(self.folder / f"part-{i:05d}-weights.npy")
+        """Table number i; its codes stay on the disk until they are looked at.
+
+        When it is read for the first time its files are compared with their checksums.
+        """
+        codes, weights = read_part(self.folder, i, self._parts[i], self.variables, check=i not in self._checked)
+        self._checked.add(i)
         return Table._made(codes, weights, self.variables, np.arange(len(weights), dtype=np.int32), None)
 
     def map_parts(self, f: Callable[..., T], *more: Sequence[Any]) -> list[T]:
@@ -202,55 +171,49 @@ class Partitions(Scattered):
         """
         place = Path(tempfile.mkdtemp(prefix="latentree-")) if folder is None else new_folder(folder)
         try:
-            sizes, total = _written(runs, place, len(variables), n_tables)
+            parts, total = _written(runs, place, len(variables), n_tables)
         except BaseException:
             if folder is None:
                 shutil.rmtree(place, ignore_errors=True)
             raise
-        size = total if n is None else float(n)
-        _describe(place, variables, sizes, size, total)
-        return cls(place, variables, sizes, n=size, weight=total, memory=memory, temporary=folder is None)
+        manifest = Manifest(tuple(variables), parts, total if n is None else float(n), total)
+        manifest.write(place)
+        return cls(place, manifest, memory=memory, temporary=folder is None)
 
     @classmethod
     def open(cls, folder: str | os.PathLike[str], *, memory: float = 1e9) -> Partitions:
-        """Open the partitions that an earlier run left in a folder."""
-        from ..formats._json import variable_from
+        """Open the partitions that an earlier run left in a folder.
 
-        file = Path(folder) / "table.json"
-        try:
-            told = json.loads(read_text(file))
-            if told["format"] != FORMAT:
-                raise KeyError("format")
-            variables = [variable_from(v, i) for i, v in enumerate(told["variables"])]
-            return cls(Path(folder), variables, told["sizes"], n=told["n"], weight=told["weight"], memory=memory)
-        except FileNotFoundError:
-            name = os.fspath(folder)
-            raise FileFormatError(f"'{name}' holds no partitions: there is no 'table.json' in it.") from None
-        except (ValueError, KeyError, TypeError) as error:
-            raise FileFormatError(f"'{file}' does not describe partitions of latentree: {error!r}.") from None
+        What the folder says of itself is checked at once, as is that all files are there; the files themselves are
+        compared with their checksums when they are first read.
+        """
+        manifest = Manifest.read(Path(folder))
+        for i in range(len(manifest.parts)):
+            for file in part_files(Path(folder), i):
+                if not file.is_file():
+                    raise damaged(file, "the file is missing")
+        return cls(Path(folder), manifest, memory=memory)
 
 
 def _written(
     runs: Iterable[tuple[Codes, FloatArray]], place: Path, width: int, n_tables: int
-) -> tuple[list[int], float]:
-    """Deal out rows to files, and merge each; sizes of the tables that are not empty, and the weight of all rows."""
+) -> tuple[tuple[Part, ...], float]:
+    """Deal out rows to files, and merge each; the tables that are not empty, and the weight of all rows."""
     for codes, weights in runs:
         keys = row_keys(codes)
         to = ((keys >> np.uint64(32)) * np.uint64(n_tables)) >> np.uint64(32)  # ranges of the hash, in order
         for i in np.unique(to).tolist():
             _append(place / f"raw-{i:05d}", codes[to == i], weights[to == i])
-    sizes: list[int] = []
+    parts: list[Part] = []
     total = 0.0
     for i in range(n_tables):
         codes, weights = _taken(place / f"raw-{i:05d}", width)
         if len(weights) == 0:
             continue
         order = np.argsort(row_keys(codes), kind="stable")
-        np.save(place / f"part-{len(sizes):05d}-codes.npy", np.asfortranarray(codes[order]))
-        np.save(place / f"part-{len(sizes):05d}-weights.npy", weights[order])
-        sizes.append(len(weights))
+        parts.append(write_part(place, len(parts), codes[order], weights[order]))
         total += float(weights.sum())
-    return sizes, total
+    return tuple(parts), total
 
 
 def _beside(more: Sequence[Sequence[Any]], n: int) -> Iterator[tuple[Any, ...]]:
@@ -283,12 +246,3 @@ def _taken(stem: Path, width: int) -> tuple[Codes, FloatArray]:
     for file in files:
         file.unlink()
     return found
-
-
-def _describe(place: Path, variables: Sequence[Variable], sizes: Sequence[int], n: float, weight: float) -> None:
-    """Write what the folder holds; it is written last, so that a folder without it is none of ours."""
-    from ..formats._json import variable_text
-
-    about = {"format": FORMAT, "sizes": list(sizes), "n": n, "weight": weight}
-    own = ",\n  ".join(variable_text(v) for v in variables)
-    write_atomically(place / "table.json", f'{json.dumps(about)[:-1]}, "variables": [\n  {own}\n]}}\n')

@@ -5,6 +5,7 @@
 
 #include "elementary.hpp"
 #include "plan.hpp"
+#include "precision.hpp"
 #include "vec.hpp"
 
 namespace latentree::LATENTREE_ISA {
@@ -56,7 +57,7 @@ void mix_factors(const double* given, const double* rows, std::size_t stride, co
         weighed[i] += w * f[i];
       }
     }
-    for (std::size_t i = 0; i < m; ++i) out[first + i] = weighed[i] / (sum[i] + 1e-300);
+    for (std::size_t i = 0; i < m; ++i) out[first + i] = weighed[i] / (sum[i] + kUnderflow);
   }
 }
 
@@ -67,7 +68,8 @@ double weigh_logs(const double* weights, const double* over, const double* under
   for (std::size_t first = 0; first < n; first += kPiece) {
     const std::size_t m = n - first < kPiece ? n - first : kPiece;
     double logs[kPiece];
-    for (std::size_t i = 0; i < m; ++i) logs[i] = log_of((over[first + i] + 1e-300) / (under[first + i] + 1e-300));
+    for (std::size_t i = 0; i < m; ++i)
+      logs[i] = log_of((over[first + i] + kUnderflow) / (under[first + i] + kUnderflow));
     total += dot(weights + first, logs, m);
   }
   return total;
