@@ -7,12 +7,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..errors import FileFormatError, ParameterError, bad_parameter
+from ._recipe import Recipe
 
 if TYPE_CHECKING:
     from .._table import Table
     from ._columns import Frame
 
-__all__ = ["read_frame", "read_table"]
+__all__ = ["Recipe", "read_frame", "read_table"]
 
 SUFFIXES = {
     ".csv": "csv",
