@@ -96,9 +96,9 @@ class Variable:
     name: str
     states: tuple[State, ...]
     edges: tuple[float, ...] | None = None
-    merged: tuple[tuple[State, ...], ...] = ()
-    other: int | None = None
-    never_seen: tuple[State, ...] = ()
+    merged: tuple[tuple[State, ...], ...] = field(default=(), repr=False)
+    other: int | None = field(default=None, repr=False)
+    never_seen: tuple[State, ...] = field(default=(), repr=False)
     _codes: dict[tuple[str, State], int] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:

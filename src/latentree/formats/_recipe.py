@@ -154,6 +154,7 @@ class Recipe:
         data: Any,
         *,
         model: Model | None = None,
+        weights: str | bool | None = None,
         need_weights: bool = True,
         n: float | None = None,
         note: Callable[[str], None] | None = None,
@@ -166,6 +167,8 @@ class Recipe:
             The data.
         model : Model, optional
             Code the data by the states of this model. Default: find their states.
+        weights : str or False, optional
+            Another column of weights; False counts every row once.
         need_weights : bool
             With a model: whether data without the column of weights are an error. Rows that are only assigned to
             classes need none.
@@ -179,18 +182,18 @@ class Recipe:
         """
         from ._frame import raw_columns, table_from
 
+        name = (weights or None) if isinstance(weights, str | bool) else self.weights
         options: dict[str, Any] = {"missing": self.missing_codes, "decimal": self.decimal, "n": n}
         if model is None:
             return table_from(
-                data, **options, columns=self.columns, drop=self.drop, weights=self.weights, bins=self.bins,
+                data, **options, columns=self.columns, drop=self.drop, weights=name, bins=self.bins,
                 merge_rare=self.merge_rare, keep_levels=self.keep_levels, note=note,
             )  # fmt: skip
-        weights = self.weights
-        if weights is not None and weights not in (found := raw_columns(data)):
+        if name is not None and weights is None and name not in (found := raw_columns(data)):
             if need_weights:
-                raise _without_weights(weights, found)
-            weights = None
-        return table_from(data, **options, variables=model.variables, weights=weights, unseen=self.unseen)
+                raise _without_weights(str(name), found)
+            name = None
+        return table_from(data, **options, variables=model.variables, weights=name, unseen=self.unseen)
 
 
 def _without_weights(name: str, found: Collection[str]) -> DataError:
