@@ -127,9 +127,8 @@ class Variable:
     def _check_reading(self) -> None:
         """Check what says how values are read: each value must stand for one state only."""
         merged = tuple(tuple(plain(v) for v in group) for group in self.merged)
-        merged = merged if any(merged) else ()
         never_seen = tuple(plain(v) for v in self.never_seen)
-        object.__setattr__(self, "merged", merged)
+        object.__setattr__(self, "merged", merged if any(merged) else ())
         object.__setattr__(self, "never_seen", never_seen)
         if merged and len(merged) != len(self.states):
             raise self._wrong("needs merged values for each of its {n} states, or none at all", n=len(self.states))
@@ -271,8 +270,8 @@ def read_from_text(variable: Variable) -> Variable:
             number = number_in(part)
             place |= {typed(form): i for form in (part, number, truth) if form is not None}
     groups: list[list[State]] = [[] for _ in variable.states]
-    for (kind, part), i in place.items():
-        if (kind, part) not in variable._codes:
-            groups[i].append(part)
+    for key, i in place.items():
+        if key not in variable._codes:
+            groups[i].append(key[1])
     merged = tuple(map(tuple, groups))
     return replace(variable, merged=merged, other=variable._codes.get(typed(OTHER)))

@@ -39,8 +39,8 @@ class _Attribute:
 def read_arff(path: PathLike, *, encoding: str | None = None) -> Frame:
     """Read an ARFF file.
 
-    A nominal attribute keeps its declared order, and knows values that no row has; ``?`` is missing; a number in braces at the end
-    of a row is its weight. Sparse rows, dates and relational attributes are not read.
+    A nominal attribute keeps its declared order, and knows values that no row has; ``?`` is missing; a number in braces
+    at the end of a row is its weight. Sparse rows, dates and relational attributes are not read.
 
     Parameters
     ----------

@@ -523,7 +523,8 @@ def _refuse_identifier(where: _Where) -> None:
     if where.total >= IDENTIFIER_ROWS and found > IDENTIFIER_SHARE * where.total:
         raise DataError(
             "Column '{column}' has {found:,} different values in {total:,.6g} cases, like an identifier. "
-            "Leave it out with {drop}" + (", or cut it with {cut} if it is a measurement." * where.values.are_numbers or "."),
+            "Leave it out with {drop}"
+            + (", or cut it with {cut} if it is a measurement." * where.values.are_numbers or "."),
             found=found,
             total=where.total,
             **_cut_or_drop(where.name),

@@ -6,6 +6,7 @@ import csv
 import io
 import os
 import re
+from array import array
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain, islice
 from typing import Any
@@ -231,7 +232,9 @@ class _Bounded:
 
 def _has_blank_quotes(text: str, delimiter: str) -> bool:
     """Whether a quote follows a delimiter and blanks. Only then must the reader skip blanks, which it forgets."""
-    return delimiter != " " and re.search(rf"(^|{re.escape(delimiter)}) +\"", text, re.MULTILINE) is not None
+    if delimiter == " " or ' "' not in text:
+        return False
+    return re.search(rf"(^|{re.escape(delimiter)}) +\"", text, re.MULTILINE) is not None
 
 
 def _is_blank(row: list[str]) -> bool:
@@ -271,19 +274,18 @@ def _names(first: list[str], path: str) -> list[str]:
 
 def _columns(rows: Iterator[list[str]], names: list[str]) -> dict[str, Column]:
     known: list[dict[str, int]] = [{} for _ in names]
-    codes: list[list[Any]] = [[] for _ in names]
+    codes = [array("i") for _ in names]  # which grow in place: small pieces would cost more than what they hold
     n_rows = max(1, min(CHUNK, CHUNK_CELLS // len(names)))
     while chunk := list(islice(rows, n_rows)):
         for seen, found, cells in zip(known, codes, zip(*chunk, strict=True), strict=True):
             for cell in dict.fromkeys(cells):  # in the order of the rows, which a set would not keep
                 if cell not in seen:
                     seen[cell] = len(seen)
-            found.append(np.fromiter(map(seen.__getitem__, cells), dtype=np.int32, count=len(cells)))
-    out = {}
-    for name, seen, found in zip(names, known, codes, strict=True):
-        out[name] = Column(np.concatenate(found) if found else np.zeros(0, np.int32), tuple(seen), untyped=True)
-        found.clear()  # the same codes need not be there twice
-    return out
+            found.frombytes(np.fromiter(map(seen.__getitem__, cells), dtype=np.int32, count=len(cells)).tobytes())
+    return {
+        name: Column(np.frombuffer(found, dtype=np.int32), tuple(seen), untyped=True)
+        for name, seen, found in zip(names, known, codes, strict=True)
+    }
 
 
 def _located(lines: _Bounded, half: bool, above: int) -> FileFormatError:

@@ -560,9 +560,7 @@ def warn_of_variables(variables: Sequence[Variable]) -> None:
 def warn_of_never_seen(found: Mapping[str, Sequence[State]]) -> None:
     """Warn of levels in new rows that the data of the model declared but no row had."""
     if found:
-        _warn(
-            "No row that the model was learned from has {levels}: treated as missing.", levels=_levels_listed(found)
-        )
+        _warn("No row that the model was learned from has {levels}: treated as missing.", levels=_levels_listed(found))
 
 
 def _levels_listed(levels: Mapping[str, Sequence[State]], most: int = 8) -> str:

@@ -94,7 +94,7 @@ def write_hlcm(table: Table, path: PathLike, *, name: str = "data") -> None:
     >>> from latentree.formats import read_table
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     write_hlcm(Table.from_codes([[0, 1], [1, -1]]), folder + "/some.hlcm")
-    ...     read_table(folder + "/some.hlcm").variables[1].states
+    ...     read_table(folder + "/some.hlcm", keep_levels=True).variables[1].states
     (0, 1)
     """
     lines = [f"Name: {_simple(name)}"]

@@ -141,9 +141,7 @@ class Recipe:
         from . import read_frame
 
         header = None if self.header else False
-        return read_frame(
-            path, format=self.format, encoding=self.encoding, delimiter=self.delimiter, header=header
-        )
+        return read_frame(path, format=self.format, encoding=self.encoding, delimiter=self.delimiter, header=header)
 
     def read(self, path: str | os.PathLike[str], *, model: Model | None = None, **options: Any) -> Table:
         """Read a file: its own states, or those of a model; see :meth:`table` for the options."""

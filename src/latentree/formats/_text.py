@@ -130,7 +130,7 @@ def open_text_file(path: PathLike, encoding: str | None = None) -> Iterator[Text
 
 
 def lines_in(read: Callable[[int], str], name: str) -> Iterator[str]:
-    """Cut text into lines with their ends, piece by piece; a line that is too long is refused before it is read.
+    r"""Cut text into lines with their ends, piece by piece; a line that is too long is refused before it is read.
 
     Parameters
     ----------
@@ -141,8 +141,8 @@ def lines_in(read: Callable[[int], str], name: str) -> Iterator[str]:
 
     Examples
     --------
-    >>> list(lines_in(io.StringIO("a\\n\\nb", newline="").read, "some.csv"))
-    ['a\\n', '\\n', 'b']
+    >>> list(lines_in(io.StringIO("a\n\nb", newline="").read, "some.csv"))
+    ['a\n', '\n', 'b']
     """
     rest, n_lines = "", 0
     while piece := read(PIECE):

@@ -254,7 +254,7 @@ class Raw:
             column, cut = own.column(), cuts.get(own.name)
             if decimal == ",":
                 column = read_commas(column, gone, every=True)
-            merging = {"merge_rare": merge_rare, "keep_levels": keep_levels}
+            merging: dict[str, Any] = {"merge_rare": merge_rare, "keep_levels": keep_levels}
             out.append(learn(own.name, column, own.counts, missing=gone, bins=general, cut=cut, **merging))
         warn_of_variables([coding.variable for coding in out])
         return out
