@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ._data import Data
 from ._variables import Variable, numbered
-from .errors import DataError
+from .errors import DataError, Row, bad_parameter
 
 if TYPE_CHECKING:
     from ._model import Model
@@ -94,11 +94,13 @@ class Table(Data):
         raw = np.asarray(codes)
         if raw.ndim != 2 or raw.dtype.kind not in "iub":
             raise DataError(
-                "Codes must be a table of whole numbers with rows and columns. "
-                f"Got {raw.ndim} dimension(s) of {raw.dtype}."
+                "Codes must be a table of whole numbers with rows and columns. Got {n} dimension(s) of {kind}.",
+                n=raw.ndim,
+                kind=raw.dtype,
             )
         if raw.size and (raw.max() > np.iinfo(np.int16).max or raw.min() < np.iinfo(np.int16).min):
-            raise DataError(f"Codes must lie between -1 and {np.iinfo(np.int16).max}. Got {raw.min()} to {raw.max()}.")
+            most, low, high = np.iinfo(np.int16).max, raw.min(), raw.max()
+            raise DataError("Codes must lie between -1 and {most}. Got {low} to {high}.", most=most, low=low, high=high)
         if raw.shape[1] == 0:
             raise DataError("The data have no columns.")
         w = np.ones(len(raw)) if weights is None else checked_weights(weights, len(raw))
@@ -112,7 +114,9 @@ class Table(Data):
             variables = [max(int(column.max()) + 1, 1) for column in small.T]
         own = _as_variables(variables)
         if len(own) != raw.shape[1]:
-            raise DataError(f"The data have {raw.shape[1]} columns but {len(own)} variables were given.")
+            raise DataError(
+                "The data have {found} columns but {given} variables were given.", found=raw.shape[1], given=len(own)
+            )
         cardinalities = np.array([v.cardinality for v in own], dtype=np.int32)
         if (small < MISSING).any():
             small = np.maximum(small, np.int16(MISSING))
@@ -121,8 +125,12 @@ class Table(Data):
             c = int(np.flatnonzero(over)[0])
             r = int(np.flatnonzero(kept)[np.flatnonzero(small[:, c] >= cardinalities[c])[0]])
             raise DataError(
-                f"Column '{own[c].name}', row {r}: code {raw[r, c]} but there are only {cardinalities[c]} states "
-                f"(codes 0 to {cardinalities[c] - 1})."
+                "Column '{column}', {row}: code {code} but there are only {states} states (codes 0 to {last}).",
+                column=own[c].name,
+                row=Row(r),
+                code=raw[r, c],
+                states=cardinalities[c],
+                last=cardinalities[c] - 1,
             )
         pattern, first = _core.distinct_rows(small, cardinalities)
         inverse = np.full(len(raw), -1, dtype=np.int32)
@@ -139,6 +147,7 @@ class Table(Data):
         inverse: NDArray[np.int32],
         n: float | None,
     ) -> Table:
+        check_sample_size(n)
         for array in (codes, weights, inverse):
             array.setflags(write=False)
         return cls(codes, weights, variables, inverse, float(weights.sum()) if n is None else float(n))
@@ -219,14 +228,35 @@ def row_keys(codes: NDArray[np.int16]) -> NDArray[np.uint64]:
 
 def checked_weights(weights: ArrayLike, n_rows: int) -> NDArray[np.float64]:
     """Weights as floats: one for each row, finite, none below zero."""
-    w = np.array(weights, dtype=np.float64)
+    try:
+        w = np.array(weights, dtype=np.float64)
+    except OverflowError:
+        raise DataError("A weight is too large: weights must be finite numbers of at least 0.") from None
+    except (TypeError, ValueError):
+        raise DataError("The weights must be numbers. Got {got}.", got=repr(weights)[:80]) from None
     if w.shape != (n_rows,):
-        raise DataError(f"There must be one weight for each of the {n_rows} rows. Got shape {w.shape}.")
+        raise DataError(
+            "There must be one weight for each of the {n} rows. Got shape {shape}.", n=n_rows, shape=w.shape
+        )
     bad = ~(np.isfinite(w) & (w >= 0))
     if bad.any():
         r = int(np.flatnonzero(bad)[0])
-        raise DataError(f"Row {r}: the weight is {w[r]}; weights must be finite numbers of at least 0.")
+        raise DataError(
+            "{row}: the weight is {weight}; weights must be finite numbers of at least 0.",
+            row=Row(r, True),
+            weight=w[r],
+        )
+    with np.errstate(over="ignore"):
+        if not np.isfinite(w.sum()):
+            raise DataError("The weights are too large: their sum is not finite. Divide all of them by one number.")
     return w
+
+
+def check_sample_size(n: float | None) -> None:
+    """Refuse a sample size that is not a finite number above 0."""
+    real = isinstance(n, int | float | np.integer | np.floating) and not isinstance(n, bool)
+    if n is not None and not (real and 0 < n < float("inf")):
+        raise bad_parameter("n", "Table", "a finite number above 0, or None", n)
 
 
 def _as_variables(given: Sequence[Variable] | Sequence[int]) -> tuple[Variable, ...]:
@@ -236,5 +266,5 @@ def _as_variables(given: Sequence[Variable] | Sequence[int]) -> tuple[Variable, 
     names = [v.name for v in own]
     if len(set(names)) < len(names):
         twice = next(n for n in names if names.count(n) > 1)
-        raise DataError(f"Two columns are called '{twice}'. Rename one of them.")
+        raise DataError("Two columns are called '{column}'. Rename one of them.", column=twice)
     return own

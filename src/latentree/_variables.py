@@ -6,8 +6,8 @@ import math
 import re
 from bisect import bisect_left
 from collections.abc import Iterable
-from dataclasses import dataclass, field
-from itertools import pairwise
+from dataclasses import dataclass, field, replace
+from itertools import chain, pairwise
 from typing import Any
 
 from .errors import DataError, ModelError
@@ -33,7 +33,7 @@ MOST_DIGITS = 17
 
 
 def number_in(text: str) -> int | float | None:
-    """Read a text as a number, None if it is none. A leading zero as in ``007`` makes text: such codes are names.
+    """Read a text as a number, None if it is not one. A leading zero as in ``007`` makes text: such codes are names.
 
     Examples
     --------
@@ -51,8 +51,9 @@ def plain(value: Any) -> State:
     if isinstance(item, (str, bool, int, float)):
         return str(item) if isinstance(item, str) else item
     raise DataError(
-        "A state must be text, a whole number, a number or a truth value. "
-        f"Got {value!r} of type {type(value).__name__}."
+        "A state must be text, a whole number, a number or a truth value. Got {value!r} of type {kind}.",
+        value=value,
+        kind=type(value).__name__,
     )
 
 
@@ -74,6 +75,16 @@ class Variable:
     edges : sequence of float, optional
         Where a continuous column was cut: state ``i`` holds values in ``(edges[i-1], edges[i]]``,
         the first and last state being open below and above.
+    merged : sequence of sequences of states, optional
+        For each state the values that were merged into it, none if it stands for itself. Default: nothing was merged.
+    other : int, optional
+        Position of the state that rare values were pooled in: values that are not known belong there too.
+    never_seen : sequence of states, optional
+        Levels that the data declared but no row had. They have no probability, and are missing in new rows.
+
+    Notes
+    -----
+    Two variables are equal if name, states and edges are: how values are read is no part of what a variable is.
 
     Examples
     --------
@@ -85,30 +96,56 @@ class Variable:
     name: str
     states: tuple[State, ...]
     edges: tuple[float, ...] | None = None
+    merged: tuple[tuple[State, ...], ...] = field(default=(), repr=False)
+    other: int | None = field(default=None, repr=False)
+    never_seen: tuple[State, ...] = field(default=(), repr=False)
     _codes: dict[tuple[str, State], int] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         if not isinstance(self.name, str):
-            raise ModelError(f"A variable's name must be text. Got {self.name!r}.")
+            raise ModelError("A variable's name must be text. Got {name!r}.", name=self.name)
         states = tuple(plain(s) for s in self.states)
         object.__setattr__(self, "states", states)
         if not 1 <= len(states) <= MAX_STATES:
-            raise ModelError(f"Variable '{self.name}' has {len(states)} states; 1 to {MAX_STATES:,} are possible.")
+            raise self._wrong("has {found} states; 1 to {most:,} are possible", found=len(states), most=MAX_STATES)
         if any(isinstance(s, float) and s != s for s in states):
-            raise ModelError(f"Variable '{self.name}' has the state nan; missing values are no state.")
+            raise self._wrong("has the state nan; a missing value is not a state")
         codes = {typed(s): i for i, s in enumerate(states)}
         if len(codes) != len(states):
             twice = next(s for i, s in enumerate(states) if codes[typed(s)] != i)
-            raise ModelError(f"Variable '{self.name}' has the state {twice!r} twice.")
+            raise self._wrong("has the state {twice!r} twice", twice=twice)
         object.__setattr__(self, "_codes", codes)
         if self.edges is not None:
             edges = tuple(float(e) for e in self.edges)
             rising = all(a < b for a, b in pairwise(edges)) and all(e == e for e in edges)
             if len(edges) != len(states) - 1 or not rising:
-                raise ModelError(
-                    f"Variable '{self.name}': {len(states)} bins need {len(states) - 1} rising edges. Got {edges}."
-                )
+                needed = len(states) - 1
+                raise self._wrong("needs {needed} edges in ascending order. Got {edges}", needed=needed, edges=edges)
             object.__setattr__(self, "edges", edges)
+        self._check_reading()
+
+    def _check_reading(self) -> None:
+        """Check what says how values are read: each value must stand for one state only."""
+        merged = tuple(tuple(plain(v) for v in group) for group in self.merged)
+        never_seen = tuple(plain(v) for v in self.never_seen)
+        object.__setattr__(self, "merged", merged if any(merged) else ())
+        object.__setattr__(self, "never_seen", never_seen)
+        if merged and len(merged) != len(self.states):
+            raise self._wrong("needs merged values for each of its {n} states, or none at all", n=len(self.states))
+        if self.other is not None and not (type(self.other) is int and 0 <= self.other < len(self.states)):
+            raise self._wrong("has no state at position {other!r} for other values", other=self.other)
+        own = [{typed(state)} for state in self.states]
+        for i, group in enumerate(merged):
+            if any(self._codes.get(typed(v), i) != i for v in group):
+                raise self._wrong("has a state that was merged into another")
+            own[i] |= {typed(v) for v in group}
+        values = [*chain.from_iterable(own), *map(typed, never_seen)]
+        if len(set(values)) < len(values):
+            twice = next(v for i, (_, v) in enumerate(values) if values.index(values[i]) < i)
+            raise self._wrong("has the value {twice!r} in two places", twice=twice)
+
+    def _wrong(self, what: str, **fields: Any) -> ModelError:
+        return ModelError(f"Variable '{{variable}}' {what}.", variable=self.name, **fields)
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Variable):
@@ -138,7 +175,12 @@ class Variable:
             return self._codes[typed(plain(state))]
         except KeyError:
             shown = ", ".join(repr(s) for s in self.states[:8]) + (", ..." if len(self.states) > 8 else "")
-            raise DataError(f"Variable '{self.name}' has no state {state!r}. It has {shown}.") from None
+            raise DataError(
+                "Variable '{variable}' has no state {state!r}. It has {states}.",
+                variable=self.name,
+                state=state,
+                states=shown,
+            ) from None
 
 
 class KnownStates:
@@ -161,21 +203,23 @@ class KnownStates:
 
     def __init__(self, variable: Variable) -> None:
         self.variable = variable
-        self.codes = variable._codes
-        self.other = self.codes.get(typed(OTHER))
-        self.parts = {
-            part: i for i, s in enumerate(variable.states) if isinstance(s, str) and JOIN in s for part in s.split(JOIN)
-        }
+        self.other = variable.other
+        self.codes = {typed(value): i for i, group in enumerate(variable.merged) for value in group} | variable._codes
+        self.never_seen = frozenset(map(typed, variable.never_seen))
 
     def code(self, value: State, *, untyped: bool = False) -> int | None:
-        """Code of a value, None if it is no state; ``untyped`` text may be a number or a truth value."""
+        """Code of a value, None if it is not known; ``untyped`` text may be a number or a truth value."""
         edges = self.variable.edges
         for form in _forms(value, untyped or edges is not None):
             if typed(form) in self.codes:
                 return self.codes[typed(form)]
             if edges is not None and _is_finite(form):
                 return bisect_left(edges, float(form))
-        return self.parts.get(str(value).strip())
+        return None
+
+    def is_never_seen(self, value: State, *, untyped: bool = False) -> bool:
+        """Whether a value is a level that the data declared but no row had."""
+        return any(typed(form) in self.never_seen for form in _forms(value, untyped))
 
 
 def _forms(value: State, untyped: bool) -> list[State]:
@@ -204,3 +248,30 @@ def _is_finite(value: State) -> bool:
 def numbered(cardinalities: Iterable[int]) -> tuple[Variable, ...]:
     """Variables ``x1``, ``x2``, ... with states ``0``, ``1``, ..."""
     return tuple(Variable(f"x{i + 1}", tuple(range(int(k)))) for i, k in enumerate(cardinalities))
+
+
+def looks_merged(states: Iterable[State]) -> bool:
+    """Whether states could be taken for merged values by their text alone, as the first model files have it."""
+    return any(isinstance(s, str) and (JOIN in s or s == OTHER) for s in states)
+
+
+def read_from_text(variable: Variable) -> Variable:
+    """Take ``a | b`` for merged values and ``(other)`` for a pool, for files that do not say what was merged.
+
+    Examples
+    --------
+    >>> read_from_text(Variable("x", ("low | middle", "high", "(other)"))).merged
+    (('low', 'middle'), (), ())
+    """
+    place: dict[tuple[str, State], int] = {}
+    for i, state in enumerate(variable.states):
+        for part in state.split(JOIN) if isinstance(state, str) and JOIN in state else ():
+            truth = {"True": True, "False": False}.get(part)
+            number = number_in(part)
+            place |= {typed(form): i for form in (part, number, truth) if form is not None}
+    groups: list[list[State]] = [[] for _ in variable.states]
+    for key, i in place.items():
+        if key not in variable._codes:
+            groups[i].append(key[1])
+    merged = tuple(map(tuple, groups))
+    return replace(variable, merged=merged, other=variable._codes.get(typed(OTHER)))

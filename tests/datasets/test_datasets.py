@@ -161,7 +161,9 @@ def test_samples():
 
 
 def test_unknown_generators():
-    with pytest.raises(ParameterError, match="'name' parameter of generator must be 'd7' or 'd12' or 'd18'"):
+    with pytest.raises(
+        ParameterError, match="'name' parameter of generator must be one of 'd7', 'd12', 'd18'.*Did you mean"
+    ):
         datasets.generator("d8")
 
 

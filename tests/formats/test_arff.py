@@ -31,7 +31,7 @@ def file(tmp_path):
 
 def test_attributes(file):
     path = file(HEADER.replace(", it\\'s", "") + "sunny,1,2,'a, b'\n% between\n'over cast',3,1,c\n?,?,?,?\n")
-    table = read_table(path)
+    table = read_table(path, keep_levels=True)
     assert table.names == ("outlook", "grade", "the size", "word")
     assert [v.states for v in table.variables] == [
         ("sunny", "over cast", 'rainy"day'),

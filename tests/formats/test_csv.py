@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import io
 import os
 
 import numpy as np
@@ -14,6 +15,7 @@ from latentree.errors import DataError, FileFormatError, LatentreeWarning, Param
 from latentree.formats import read_frame, read_table
 from latentree.formats._csv import read_csv, write_csv
 from latentree.formats._frame import table_from, values_of
+from latentree.formats._text import lines_of
 
 
 @pytest.fixture
@@ -166,7 +168,7 @@ def test_a_small_file_that_unpacks_to_a_huge_one(tmp_path, monkeypatch):
     path.write_bytes(gzip.compress(b"a,b\n" + b"1,2\n2,1\n" * 250_000, mtime=0))
     assert read_table(path).n == 500_000
     monkeypatch.setattr("latentree.formats._text.UNSUSPECTED", 1_000_000)
-    with pytest.raises(FileFormatError, match="unpacks to more than 250 times its size"):
+    with pytest.raises(FileFormatError, match="unpacks to more than 1,000,000 bytes, 20 times its size or more"):
         read_table(path)
 
 
@@ -211,7 +213,7 @@ def test_given_variables_say_what_cells_mean(file):
     assert old.variables[0].states == ("1", "x")
     new = read_table(file("a,b,c\n1,2.0,9\n1,1,0\n"), variables=old.variables)
     assert values_of(new) == {"a": ["1", "1"], "b": [2, 1], "c": ["> 1", "<= 1"]}
-    with pytest.raises(DataError, match="Column 'b', row 1: the value 'x' is no known state"):
+    with pytest.raises(DataError, match="Column 'b', row 1: the value 'x' is not a known state"):
         read_table(file("a,b,c\n1,2,9\n1,x,0\n"), variables=old.variables)
 
 
@@ -232,7 +234,7 @@ def test_suffixes(file):
     for name in ("some.xlsx", "some.XLS"):
         with pytest.raises(FileFormatError, match=r"Excel workbooks are not read\. Save the sheet as CSV"):
             read_table(file("a", name))
-    with pytest.raises(ParameterError, match="'format' parameter of read_table must be 'csv' or 'tsv'"):
+    with pytest.raises(ParameterError, match="'format' parameter of read_table must be one of 'csv', 'tsv'"):
         read_table(file("a"), format="excel")
     with pytest.raises(ParameterError, match="'delimiter' parameter of read_table must be None"):
         read_table(file("a", "some.arff"), delimiter=",")
@@ -262,7 +264,7 @@ def test_decimal_commas(file):
     assert table.variables[1].states == ("1,2", "a", "b")  # text stays text
     new = read_table(file("x;t\n1,9;a\n2,1;1,2\n"), variables=table.variables, decimal=",")
     assert values_of(new) == {"x": ["<= 2", "> 2"], "t": ["a", "1,2"]}
-    with pytest.raises(ParameterError, match="'decimal' parameter of table_from must be"):
+    with pytest.raises(ParameterError, match=r"'decimal' parameter of Table\.from_frame must be"):
         read_table(path, decimal=";")
 
 
@@ -279,9 +281,9 @@ def test_decimal_commas_are_told_from_text(file):
 def test_the_first_bad_cell_is_named(file):
     text = "a,b\n" + "".join(f"{v},{i % 2}\n" for i, v in enumerate(["1", "2", "zz", "aa", "zz", "bb"]))
     variables = read_table(file("a,b\n1,0\n2,1\n")).variables
-    with pytest.raises(DataError, match=r"row 2: the value 'zz' is no known state \(the first of 4 such cells\)"):
+    with pytest.raises(DataError, match=r"row 2: the value 'zz' is not a known state \(the first of 4 such cells\)"):
         read_table(file(text), variables=variables)
-    with pytest.raises(DataError, match=r"it holds 'zz' in row 2, which is no number \(the first of 4 such cells\)"):
+    with pytest.raises(DataError, match=r"it holds 'zz' in row 2, which is not a number \(the first of 4 such cells\)"):
         read_table(file(text), bins={"a": 2})
 
 
@@ -356,3 +358,47 @@ def test_a_failed_write_leaves_the_old_file(tmp_path, monkeypatch):
 def test_constant_column_warns(file):
     with pytest.warns(LatentreeWarning, match="Column 'a'"):
         read_table(file("a\n1\n1\n"))
+
+
+# ---- what Excel writes, and what is too much -----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("first", ["sep=;", '"sep=;"', "SEP=;", "\ufeffsep=;"])
+def test_the_first_line_by_which_excel_tells_the_delimiter(file, first):
+    path = file(f"{first}\r\na;b,c\r\n1;2\r\n2;1\r\n")
+    assert cells(path) == {"a": [1, 2], "b,c": [2, 1]}
+    assert Table.from_chunks(path).names == ("a", "b,c")
+    assert read_table(file("sep=|\na;b\n1;2\n2;1\n"), delimiter=";").names == ("a", "b")
+    with pytest.raises(FileFormatError, match="line 3: 1 cells where the first row has 2"):
+        read_table(file(f"{first}\na;b\n1\n"))
+
+
+def test_lines_are_cut_as_the_standard_library_cuts_them(monkeypatch):
+    monkeypatch.setattr("latentree.formats._text.PIECE", 3)
+    for text in ("", "a", "a\n", "ab\r\ncd\rx\n\n\r\r\ny", "\r\n\r\n", "abcdefgh\r", "\n" * 7):
+        assert list(lines_of(text, "x")) == list(io.StringIO(text, newline=""))
+
+
+def test_a_line_without_end_is_refused_before_it_is_cut_up(file, monkeypatch):
+    monkeypatch.setattr("latentree.formats._text.MAX_LINE", 1 << 21)
+    for name in ("some.csv", "some.arff", "some.hlcm"):
+        path = file("a\n" * (name == "some.csv") + "," * 4_000_000, name)
+        with pytest.raises(FileFormatError, match=r"line \d: more than 2,097,152 characters without a line end"):
+            read_table(path)
+        if name == "some.csv":
+            with pytest.raises(FileFormatError, match="line 2: more than 2,097,152 characters"):
+                Table.from_chunks(path)
+
+
+def test_a_row_of_too_many_cells_is_refused_before_it_is_cut_up(file):
+    for text in ("," * 1_100_000, 'a\n"' + "\n".join("," * 90_000 + '"' + "," * 90_000 + '"' for _ in range(20))):
+        with pytest.raises(FileFormatError, match=r"a row of more than 1,000,000 columns"):
+            read_table(file(text))
+    with pytest.raises(FileFormatError, match="more than 1,000,000 cells in a line"):
+        read_table(file("@attribute x {a}\n@data\n" + "," * 1_100_000, "some.arff"))
+
+
+def test_a_long_row_among_short_ones_is_refused_when_it_comes(file):
+    """Not after thousands of such rows have been gathered."""
+    with pytest.raises(FileFormatError, match="line 2: 900001 cells where the first row has 2"):
+        read_table(file("a,b\n" + ("," * 900_000 + "\n") * 20))

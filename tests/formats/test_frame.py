@@ -193,21 +193,22 @@ def test_decimals_are_numbers():
 def test_categories_keep_order_and_unobserved_levels(ordered):
     kind = pd.CategoricalDtype(["low", "mid", "high"], ordered=ordered)
     frame = pd.DataFrame({"x": pd.Series(["high", "low", None], dtype=kind)})
-    table = table_from(frame)
+    table = table_from(frame, keep_levels=True)
     assert table.variables[0].states == ("low", "mid", "high")
     assert values_of(table)["x"] == ["high", "low", None]
-    assert states(pa.Table.from_pandas(frame)) == [("low", "mid", "high")]
+    assert states(pa.Table.from_pandas(frame), keep_levels=True) == [("low", "mid", "high")]
 
 
 def test_polars_enum_keeps_order():
     frame = pl.DataFrame({"x": pl.Series(["high", None, "low"], dtype=pl.Enum(["low", "mid", "high"]))})
-    table = table_from(frame)
+    table = table_from(frame, keep_levels=True)
     assert table.variables[0].states == ("low", "mid", "high")
     assert values_of(table)["x"] == ["high", None, "low"]
 
 
 def test_categories_of_other_types():
-    assert states(pd.DataFrame({"x": pd.Categorical([3, 1], categories=[3, 2, 1])})) == [(3, 2, 1)]
+    frame = pd.DataFrame({"x": pd.Categorical([3, 1], categories=[3, 2, 1])})
+    assert states(frame, keep_levels=True) == [(3, 2, 1)]
     (found,) = states(pd.DataFrame({"x": pd.Categorical([1.0, None, 2.0])}))
     assert found == (1, 2)
     assert all(type(s) is int for s in found)
@@ -217,7 +218,8 @@ def test_categories_of_other_types():
 
 def test_many_categories_with_few_values_are_no_measurement():
     with pytest.warns(LatentreeWarning, match="300 different values in 2 cases") as told:
-        assert len(states(pd.DataFrame({"x": pd.Categorical([1, 2], categories=range(300))}))[0]) == 300
+        frame = pd.DataFrame({"x": pd.Categorical([1, 2], categories=range(300))})
+        assert len(states(frame, keep_levels=True)[0]) == 300
     assert "bins=" not in str(told[0].message)  # declared categories are not cut
 
 
@@ -487,17 +489,17 @@ def test_no_column_left():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"bins": 1}, "'bins' parameter of table_from must be a whole number of at least 2"),
+        ({"bins": 1}, "'bins' parameter of Table.from_frame must be a whole number of at least 2"),
         ({"bins": True}, "'bins'"),
         ({"bins": 2.5}, "'bins'"),
-        ({"bins": {"a": 1}}, "'bins' parameter of table_from must be for 'a'"),
-        ({"bins": {"a": "many"}}, "for 'a'"),
-        ({"bins": {"a": [2, 1]}}, "rising edges"),
-        ({"bins": {"a": []}}, "rising edges"),
-        ({"bins": {"a": [math.inf]}}, "rising edges"),
-        ({"bins": {"a": ["x"]}}, "rising edges"),
+        ({"bins": {"a": 1}}, "bins=: column 'a' needs a whole number of bins of at least 2"),
+        ({"bins": {"a": "many"}}, "column 'a' needs"),
+        ({"bins": {"a": [2, 1]}}, "edges in ascending order"),
+        ({"bins": {"a": []}}, "edges in ascending order"),
+        ({"bins": {"a": [math.inf]}}, "edges in ascending order"),
+        ({"bins": {"a": ["x"]}}, "edges in ascending order"),
         ({"unseen": "skip"}, "'error' or 'missing'. Got 'skip'"),
-        ({"merge_rare": 0}, "'merge_rare' parameter of table_from must be a number above 0"),
+        ({"merge_rare": 0}, "'merge_rare' parameter of Table.from_frame must be a number above 0"),
         ({"bins": 2, "variables": [Variable("a", (1, 2))]}, "None when variables= is given"),
         ({"merge_rare": 2, "variables": [Variable("a", (1, 2))]}, "None when variables= is given"),
     ],
@@ -650,13 +652,13 @@ def test_numbers_match_whatever_their_type(known, cells):
     ("known", "cell"), [((0, 1), True), ((1, 2), "1"), (("1", "2"), 1), ((False, True), 1), ((1, 2), 1.5)]
 )
 def test_other_types_do_not_match(known, cell):
-    with pytest.raises(DataError, match=r"Column 'x', row 1: the value .* is no known state"):
+    with pytest.raises(DataError, match=r"Column 'x', row 1: the value .* is not a known state"):
         table_from({"x": [known[0], cell]}, variables=[Variable("x", known)])
 
 
 def test_unseen_values():
     variables = table_from({"x": ["a", "b"]}).variables
-    with pytest.raises(DataError, match=r"Column 'x', row 2: the value 'c' is no known state. Known are 'a', 'b'"):
+    with pytest.raises(DataError, match=r"Column 'x', row 2: the value 'c' is not a known state. Known are 'a', 'b'"):
         table_from({"x": ["a", "b", "c"]}, variables=variables)
     table = table_from({"x": ["a", "b", "c"]}, variables=variables, unseen="missing")
     assert values_of(table)["x"] == ["a", "b", None]
@@ -665,7 +667,7 @@ def test_unseen_values():
 def test_the_first_unseen_cell_is_named_whatever_the_library():
     cells = ["a", "z", "c", "z", "b"]
     for data in ({"x": cells}, pd.DataFrame({"x": cells}), pl.DataFrame({"x": cells}), pa.table({"x": cells})):
-        with pytest.raises(DataError, match=r"row 1: the value 'z' is no known state \(the first of 3 such cells\)"):
+        with pytest.raises(DataError, match=r"row 1: the value 'z' is not a known state \(the first of 3 such cells\)"):
             table_from(data, variables=[Variable("x", ("a", "b"))])
 
 

@@ -34,15 +34,15 @@ def file(tmp_path):
 
 @pytest.mark.parametrize("name", ["some.hlcm", "some.txt"])
 def test_read(file, name):
-    table = read_table(file(FILE, name))
+    table = read_table(file(FILE, name), keep_levels=True)
     assert [v.states for v in table.variables] == [("s0", "s1", "s2"), ("no", "yes")]
     assert table.codes.tolist() == [[0, 1], [1, -1]]
     assert table.weights.tolist() == [3.5, 2]
 
 
 def test_options_go_through(file):
-    assert read_table(file(FILE), drop="B").names == ("A",)
-    assert read_table(file(FILE), weights=[1, 1, 1]).n == 3
+    assert read_table(file(FILE), drop="B", keep_levels=True).names == ("A",)
+    assert read_table(file(FILE), weights=[1, 1, 1], keep_levels=True).n == 3
 
 
 def test_numbers_are_states(file):

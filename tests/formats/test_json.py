@@ -287,7 +287,7 @@ def put(document: dict, path: str, value: object) -> None:
         ("variables.0.states", [0, {"float": 1.0, "more": 1}], "'x1': a state cannot be an object"),
         ("variables.0.states", [0, {"float": 10**400}], "'x1': a number is too large"),
         ("variables.0.states", [0, 1, 2], "Node 'x1' has cardinality 2, but its variable 3 states"),
-        ("variables.0.edges", [0.5, 1.5], "'x1': 2 bins need 1 rising edges"),
+        ("variables.0.edges", [0.5, 1.5], "'x1' needs 1 edges in ascending order"),
         ("variables.0.edges", "0.5", "'edges' must be a list. Got text"),
         ("variables.0.edges", [True], "'x1': a number is wanted. Got true or false"),
         ("nodes.1", "x1", "Node 2 must be an object. Got text"),

@@ -8,6 +8,7 @@ import json
 import re
 import sys
 import time
+import tracemalloc
 import warnings
 from pathlib import Path
 
@@ -463,7 +464,7 @@ def test_what_is_not_installed_is_named(monkeypatch, model):
 
 def test_every_format_has_its_module():
     for name, one in FORMATS.items():
-        module = __import__(f"latentree.formats.{one.module}", fromlist=["dumps"])
+        module = __import__(one.module, fromlist=["dumps"])
         assert callable(module.dumps) and hasattr(module, "loads") == one.is_read, name
 
 
@@ -476,3 +477,21 @@ def test_the_page_tells_the_truth(tmp_path, monkeypatch, capsys):
     assert capsys.readouterr().out == "[0.36 0.64]\n"
     for kind, one in FORMATS.items():
         assert f"`{one.suffixes[0]}`" in page and (kind == "json" or f"model.to_{kind}" in page)
+
+
+@pytest.mark.parametrize("kind", ["decision", "utility", "Decision"])
+@pytest.mark.parametrize("attribute", ["TYPE", "type"])
+def test_nodes_that_are_not_left_to_chance_are_refused(model, attribute, kind):
+    text = quiet(xmlbif.dumps, model).replace('TYPE="nature"', f'{attribute}="{kind}"', 1)
+    with pytest.raises(FileFormatError, match=f"is a {kind.lower()} node; only networks of chance nodes are read"):
+        xmlbif.loads(text)
+
+
+def test_long_quoted_texts_with_escapes_cost_little_memory():
+    for own in (bif, net):
+        tracemalloc.start()
+        with pytest.raises(FileFormatError, match="does not end"):
+            own.loads('network "' + "\\a" * 1_000_000)
+        peak = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+        assert peak < 30_000_000

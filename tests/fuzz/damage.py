@@ -190,6 +190,39 @@ def _trace() -> bytes:
 SEEDS = _seeds()
 
 
+# ---- small files that stand for large ones ---------------------------------------------------------------------------
+
+BOMB_MEMORY = 4 << 30
+"""What reading any file may take, in bytes."""
+
+BOMBS = {
+    "commas after noise": ("csv", b"", b",", 400_000_000),
+    "one row of commas": ("csv", b"", b",", 150_000_000),
+    "rows of commas": ("csv", b"a,b\n", b"," * 900_000 + b"\n", 150_000_000),
+    "quoted cells": ("csv", b"a\n", b'"",', 150_000_000),
+    "wide characters": ("csv", "\U0001f600\n".encode(), b",", 300_000_000),
+    "blank lines": ("arff", b"@relation r\n", b"\n", 20_000_000),
+    "one row of an ARFF file": ("arff", b"@attribute a {x}\n@data\n", b"x,", 150_000_000),
+    "states": ("hlcm", b"Name: x\nA:", b" s", 150_000_000),
+    "escapes": ("bif", b'network "', b"\\\\a", 30_000_000),
+}
+"""Format, beginning, and what follows how often (bytes in all): files of a few megabytes that unpack to a hundred times
+as much."""
+
+
+def bomb(name: str, noise: int = 0) -> tuple[str, bytes]:
+    """A packed file, and its format; the noise makes it large enough not to be suspected."""
+    kind, start, part, size = BOMBS[name]
+    out = io.BytesIO()
+    with gzip.GzipFile(fileobj=out, mode="wb", compresslevel=1, mtime=0) as packed:
+        packed.write(start)
+        packed.write(random.Random(0).randbytes(noise).hex().encode())
+        block = part * (max(1, 1_000_000 // len(part)))
+        for _ in range(size // len(block)):
+            packed.write(block)
+    return kind, out.getvalue()
+
+
 # ---- reading ---------------------------------------------------------------------------------------------------------
 
 

@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import random
+import subprocess
+import sys
 import time
+from pathlib import Path
 
 import pytest
-from damage import READERS, SEEDS, check, damaged
+from damage import BOMB_MEMORY, BOMBS, READERS, SEEDS, bomb, check, damaged
 from hypothesis import HealthCheck, given, settings, strategies as st
+
+import latentree
 
 MANY = settings(
     max_examples=150,
@@ -84,3 +89,36 @@ def test_hostile_files_are_refused_at_once(kind, text, tmp_path):
     start = time.process_time()
     assert not check(kind, text.encode(), tmp_path / "some")
     assert time.process_time() - start < 10  # a hundredth of it is usual; what is quadratic takes minutes
+
+
+READ_A_BOMB = """
+import resource, sys
+sys.path.insert(0, sys.argv[1])
+resource.setrlimit(resource.RLIMIT_AS, (int(sys.argv[4]),) * 2)
+from latentree import Table, load
+from latentree.errors import LatentreeError
+path, kind = sys.argv[2:4]
+try:
+    load(path, format=kind) if kind == "bif" else Table.read(path, format=kind)
+except LatentreeError as error:
+    print("refused", error)
+print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
+"""
+
+
+@pytest.mark.parametrize("name", BOMBS)
+def test_small_files_that_stand_for_large_ones_are_refused_in_little_memory(name, tmp_path):
+    kind, content = bomb(name, noise=1_000_000 if "noise" in name else 0)
+    assert len(content) < 6_000_000
+    path = tmp_path / "some.gz"
+    path.write_bytes(content)
+    source = str(Path(latentree.__file__).parents[1])
+    told = subprocess.run(
+        [sys.executable, "-c", READ_A_BOMB, source, str(path), kind, str(BOMB_MEMORY)],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=True,
+    ).stdout.splitlines()
+    assert told[0].startswith("refused"), told
+    assert int(told[-1]) * 1024 < BOMB_MEMORY / 2

@@ -94,7 +94,7 @@ def test_variables_of_earlier_data_are_kept():
     found = from_chunks(iter(cut(some, 100)), variables=variables)
     assert found.variables == variables
     same(found, lt.Table.from_frame(some, variables=variables))
-    with pytest.raises(DataError, match=r"Piece 3, whose first row is row 200 of all: .*'maybe' is no known state"):
+    with pytest.raises(DataError, match=r"Piece 3, whose first row is row 200 of all: .*'maybe' is not a known state"):
         from_chunks([*cut(frame[:200], 100), frame[:5].assign(q1="maybe")], variables=variables)
 
 

@@ -6,7 +6,6 @@ yours: pass ``data_dir`` or set the environment variable ``LATENTREE_DATA``.
 
 from __future__ import annotations
 
-import difflib
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -16,18 +15,20 @@ from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..errors import DataError, bad_parameter
+from .._registry import Registry, suggestion
+from ..errors import DataError
 
 if TYPE_CHECKING:
     from .._model import Model
     from .._table import Table
     from ..formats._columns import Frame
 
-__all__ = ["DataSet", "describe", "generator", "load", "load_frame", "names", "read", "sample_from"]
+__all__ = ["DataSet", "describe", "generator", "load", "load_frame", "names", "read", "registry", "sample_from"]
 
 FOLDER_VARIABLE = "LATENTREE_DATA"
 
-GENERATORS = ("d7", "d12", "d18")
+GENERATORS = Registry("name", {name: f"{name}_generator.json" for name in ("d7", "d12", "d18")})
+"""Files of the latent trees that synthetic data are drawn from."""
 
 
 @dataclass(frozen=True)
@@ -89,7 +90,7 @@ def names(*, shipped: bool = True) -> tuple[str, ...]:
     >>> "carcinoma" in names(), "coil42" in names(shipped=False)
     (True, True)
     """
-    return tuple(name for name, entry in _registry().items() if entry.shipped == shipped)
+    return tuple(name for name, entry in registry().items() if entry.shipped == shipped)
 
 
 def describe(name: str) -> DataSet:
@@ -101,12 +102,13 @@ def describe(name: str) -> DataSet:
     >>> about.rows, about.columns
     (118, 7)
     """
-    known = _registry()
+    known = registry()
     if name not in known:
-        near = difflib.get_close_matches(str(name), known, n=3, cutoff=0.5)
-        like = " or ".join(f"'{n}'" for n in near)
-        meant = f"Did you mean {like}?" if near else f"There are {', '.join(names())}."
-        raise DataError(f"There is no data set '{name}'. {meant}")
+        raise DataError(
+            "There is no data set '{name}'.{meant}",
+            name=name,
+            meant=suggestion(name, known) or f" There are {', '.join(names())}.",
+        )
     return known[name]
 
 
@@ -189,9 +191,8 @@ def generator(name: str) -> Model:
     from .._tree import Tree
     from .._variables import Variable
 
-    if name not in GENERATORS:
-        raise bad_parameter("name", "generator", " or ".join(map(repr, GENERATORS)), name)
-    told = json.loads((_package_data() / f"{name}_generator.json").read_text("utf-8"))
+    file = GENERATORS.find(name, owner="generator")
+    told = json.loads((_package_data() / file).read_text("utf-8"))
     latent = [f"Z{i + 1}" for i in range(len(told["latent_parent"]))]
     manifest = [f"X{i + 1}" for i in range(len(told["manifest_parent"]))]
     parents = [*told["latent_parent"], *told["manifest_parent"]]
@@ -233,15 +234,23 @@ def sample_from(name: str, n: int, seed: int) -> Table:
 
 
 @cache
-def _registry() -> dict[str, DataSet]:
+def registry() -> Registry[DataSet]:
+    """Return all data sets by name, those that are part of the package first.
+
+    Examples
+    --------
+    >>> "carcinoma" in registry()
+    True
+    """
     import json
 
     told = json.loads((resources.files(__name__) / "registry.json").read_text("utf-8"))
-    return {
+    entries = {
         name: DataSet(name=name, shipped=part == "shipped", **(entry | {"use": tuple(entry.get("use", ()))}))
         for part in ("shipped", "elsewhere")
         for name, entry in told[part].items()
     }
+    return Registry("data set", entries)
 
 
 def _package_data() -> Any:
@@ -267,10 +276,19 @@ def _path(entry: DataSet, data_dir: str | os.PathLike[str] | None) -> Iterator[P
     folder = data_dir or os.environ.get(FOLDER_VARIABLE)
     if not folder:
         raise DataError(
-            f"The data set '{entry.name}' is not part of the package (licence: {entry.licence}). Put its file into a "
-            f"folder as {entry.file}, and pass data_dir= or set {FOLDER_VARIABLE} to that folder."
+            "The data set '{name}' is not part of the package (licence: {licence}). Put its file into a folder as "
+            "{file}, and set the environment variable {variable} to that folder (in Python, or data_dir=).",
+            name=entry.name,
+            licence=entry.licence,
+            file=entry.file,
+            variable=FOLDER_VARIABLE,
         )
     path = Path(folder, entry.file)
     if not path.is_file():
-        raise DataError(f"The data set '{entry.name}' should be in '{path}', which is not there. Check data_dir=.")
+        raise DataError(
+            "The data set '{name}' should be in '{path}', which is not there. Check {variable} or data_dir=.",
+            name=entry.name,
+            path=path,
+            variable=FOLDER_VARIABLE,
+        )
     yield path

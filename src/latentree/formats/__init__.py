@@ -6,28 +6,21 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..errors import FileFormatError, ParameterError, bad_parameter
+from .._registry import loaded
+from ..errors import Advice, FileFormatError, ParameterError, bad_parameter
+from ._formats import DATA_FORMATS, MODEL_FORMATS, DataFormat, ModelFormat, by_suffix
+from ._recipe import Recipe
 
 if TYPE_CHECKING:
     from .._table import Table
     from ._columns import Frame
 
-__all__ = ["read_frame", "read_table"]
+__all__ = ["DATA_FORMATS", "MODEL_FORMATS", "DataFormat", "ModelFormat", "Recipe", "read_frame", "read_table"]
 
-SUFFIXES = {
-    ".csv": "csv",
-    ".tsv": "tsv",
-    ".tab": "tsv",
-    ".txt": "txt",
-    ".parquet": "parquet",
-    ".pq": "parquet",
-    ".arff": "arff",
-    ".hlcm": "hlcm",
-}
+SUFFIXES = {suffix: kind for kind, one in DATA_FORMATS.items() for suffix in one.suffixes} | {".txt": "txt"}
+"""Formats by the endings of files' names; ``.txt`` may be one of several, which the file itself tells."""
 
 WORKBOOKS = (".xlsx", ".xls", ".xlsm", ".xlsb", ".ods")
-
-FORMATS = ("csv", "tsv", "parquet", "arff", "hlcm")
 
 
 def read_table(
@@ -50,8 +43,8 @@ def read_table(
     encoding, delimiter, header
         As in :func:`latentree.formats._csv.read_csv`, for the formats that have them.
     **options
-        As in :func:`latentree.formats._frame.table_from`: ``columns``, ``drop``, ``weights``, ``bins``, ``missing``,
-        ``decimal``, ...
+        As in :meth:`latentree.Table.from_frame`: ``columns``, ``drop``, ``weights``, ``bins``, ``missing``,
+        ``decimal``, ``keep_levels``, ...
 
     Returns
     -------
@@ -87,50 +80,34 @@ def read_frame(
     The result goes into :func:`latentree.formats._frame.table_from`, and gives back the file's own cells, for files
     with further columns added.
     """
-    kind = format or _by_suffix(path)
-    if kind not in (*FORMATS, "txt"):
-        raise bad_parameter("format", "read_table", " or ".join(map(repr, FORMATS)), format)
+    kind = format or _kind_of(path)
     if kind == "txt":
         kind = _text_format(path, encoding)
+    one = DATA_FORMATS.find(kind, owner="read_table")
     more: dict[str, Any] = {"encoding": encoding, "delimiter": delimiter, "header": header}
     given = {name: value for name, value in more.items() if value is not None}
-    allowed = {"arff": {"encoding"}, "hlcm": {"encoding"}, "parquet": set()}.get(kind, set(more))
     for name, value in given.items():
-        if name not in allowed:
+        if name not in one.options:
             raise bad_parameter(name, "read_table", f"None for a file of format '{kind}'", value)
-    return _read(kind, path, given)
+    frame: Frame = loaded(one.reader)(path, **{**one.defaults, **given})
+    return frame
 
 
-def _read(kind: str, path: str | os.PathLike[str], given: dict[str, Any]) -> Frame:
-    match kind:
-        case "parquet":
-            from ._parquet import read_parquet
-
-            return read_parquet(path)
-        case "arff":
-            from ._arff import read_arff
-
-            return read_arff(path, **given)
-        case "hlcm":
-            from ._hlcm import read_hlcm
-
-            return read_hlcm(path, **given)
-    from ._csv import read_csv
-
-    return read_csv(path, **({"delimiter": "\t"} if kind == "tsv" else {}) | given)
-
-
-def _by_suffix(path: str | os.PathLike[str]) -> str:
-    suffixes = [s.lower() for s in Path(path).suffixes]
-    last = suffixes[-2:-1] if suffixes[-1:] == [".gz"] else suffixes[-1:]
-    found = SUFFIXES.get(last[0]) if last else None
+def _kind_of(path: str | os.PathLike[str]) -> str:
+    name, bare = os.fspath(path), Path(path).name.lower().removesuffix(".gz")
+    if bare.endswith(".txt"):
+        return "txt"
+    found = by_suffix(path, DATA_FORMATS)
     if found is None:
-        name = os.fspath(path)
-        if last and last[0] in WORKBOOKS:
-            raise FileFormatError(f"'{name}': Excel workbooks are not read. Save the sheet as CSV.")
+        if bare.endswith(WORKBOOKS):
+            raise FileFormatError("'{file}': Excel workbooks are not read. Save the sheet as CSV.", file=name)
         raise ParameterError(
-            f"'{name}': the name does not tell the kind of file, ending in none of {', '.join(SUFFIXES)}. "
-            "Give format=, for example format='csv'."
+            "'{file}': the name does not tell the kind of file, ending in none of {endings}. "
+            "Give {format}, for example {example}.",
+            file=name,
+            endings=", ".join(SUFFIXES),
+            format=Advice("format"),
+            example=Advice("format", "csv"),
         )
     return found
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+from array import array
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from itertools import islice
@@ -12,14 +13,16 @@ import numpy as np
 
 from ..errors import DataError, FileFormatError
 from ._columns import Column, Frame, column_from
-from ._text import PathLike, read_text_file
+from ._csv import MAX_DELIMITERS
+from ._text import PathLike, lines_of, read_text_file
+from ._tokens import QUOTED as DOUBLY_QUOTED
 
 __all__ = ["read_arff"]
 
 NUMERIC = ("numeric", "real", "integer")
 ESCAPE = re.compile(r"\\(.)")
-ATTRIBUTE = re.compile(r"""@attribute\s+('(?:\\.|[^'\\])*'|"(?:\\.|[^"\\])*"|[^\s{]+)\s*(.+)""", re.IGNORECASE)
-QUOTED = re.compile(r"""'((?:\\.|[^'\\])*+)'|"((?:\\.|[^"\\])*+)\"""")
+QUOTED = re.compile(rf"""{DOUBLY_QUOTED}|{DOUBLY_QUOTED.replace('"', "'")}""")
+ATTRIBUTE = re.compile(rf"@attribute\s+({QUOTED.pattern}|[^\s{{]+)\s*(.+)", re.IGNORECASE)
 BLANKS = re.compile(r"[^\S\t]*")
 UNQUOTED = re.compile(r"[^,\t]*")
 
@@ -29,15 +32,15 @@ class _Attribute:
     name: str
     kind: str
     levels: dict[str, int] = field(default_factory=dict)
-    codes: list[int] = field(default_factory=list)
-    numbers: list[float] = field(default_factory=list)
+    codes: array[int] = field(default_factory=lambda: array("i"))
+    numbers: array[float] = field(default_factory=lambda: array("d"))
 
 
 def read_arff(path: PathLike, *, encoding: str | None = None) -> Frame:
     """Read an ARFF file.
 
-    A nominal attribute keeps its declared order, and values nobody has; ``?`` is missing; a number in braces at the end
-    of a row is its weight. Sparse rows, dates and relational attributes are not read.
+    A nominal attribute keeps its declared order, and knows values that no row has; ``?`` is missing; a number in braces
+    at the end of a row is its weight. Sparse rows, dates and relational attributes are not read.
 
     Parameters
     ----------
@@ -51,18 +54,19 @@ def read_arff(path: PathLike, *, encoding: str | None = None) -> Frame:
     FileFormatError
         When it is no such file; the message names the line.
     """
-    lines = _lines(read_text_file(path, encoding))
     at = os.fspath(path)
+    lines = _lines(read_text_file(path, encoding), at)
     attributes = _header(lines, at)
-    weights = [_add_row(attributes, line, f"'{at}', line {i}") for i, line in lines]
+    weights = array("d", (_add_row(attributes, line, f"'{at}', line {i}") for i, line in lines))
     if not weights:
-        raise DataError(f"'{at}' has no rows.")
+        raise DataError("'{file}' has no rows.", file=at)
     columns = {a.name: _column(a) for a in attributes}
-    return Frame(columns, None if all(w == 1 for w in weights) else np.array(weights))
+    own = np.frombuffer(weights)
+    return Frame(columns, None if (own == 1).all() else own)
 
 
-def _lines(text: str) -> Iterator[tuple[int, str]]:
-    for i, line in enumerate(text.splitlines(), 1):
+def _lines(text: str, name: str) -> Iterator[tuple[int, str]]:
+    for i, line in enumerate(lines_of(text, name), 1):
         bare = line.strip()
         if bare and not bare.startswith("%"):
             yield i, bare
@@ -118,6 +122,8 @@ def _unquoted(text: str) -> str:
 
 def _cells(line: str, where: str) -> Iterator[tuple[str, bool]]:
     """Split at commas or tabs outside quotes; tell whether a cell was quoted."""
+    if len(line) > MAX_DELIMITERS and line.count(",") + line.count("\t") > MAX_DELIMITERS:
+        raise FileFormatError("{where}: more than {most:,} cells in a line.", where=where, most=MAX_DELIMITERS)
     if "'" not in line and '"' not in line:
         yield from ((cell.strip(), False) for cell in re.split("[,\t]", line))
         return
@@ -128,7 +134,7 @@ def _cells(line: str, where: str) -> Iterator[tuple[str, bool]]:
             found = QUOTED.match(line, at)
             if found is None:
                 raise FileFormatError(f"{where}: the quotes do not match.")
-            yield ESCAPE.sub(r"\1", found[1] if found[1] is not None else found[2]), True
+            yield _unquoted(found[0]), True
             at = _after(BLANKS, line, found.end())
             if at < len(line) and line[at] not in ",\t":
                 raise FileFormatError(f"{where}: the quotes do not match.")
@@ -189,6 +195,6 @@ def _number(text: str, where: str) -> float:
 
 def _column(attribute: _Attribute) -> Column:
     if attribute.kind == "numeric":
-        return column_from(np.array(attribute.numbers), attribute.name)
-    codes = np.array(attribute.codes, dtype=np.int32)
+        return column_from(np.frombuffer(attribute.numbers), attribute.name)
+    codes = np.frombuffer(attribute.codes, dtype=np.int32)
     return Column(codes, tuple(attribute.levels), declared=attribute.kind == "nominal", untyped=True)

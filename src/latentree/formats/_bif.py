@@ -33,15 +33,15 @@ from ._network import (
     table_of,
     to_model,
 )
-from ._tokens import Tokens, number, text_in
+from ._tokens import QUOTED, Tokens, number, text_in
 
 __all__ = ["DIALECT", "dumps", "loads"]
 
 TOKEN = re.compile(
-    r"""(?P<skip>\s+|//[^\n]*|/\*(?:[^*]|\*(?!/))*+\*/)
-    |"(?:[^"\\]|\\.)*+"
-    |[{}()\[\];|,]
-    |(?:(?!//|/\*)[^\s{}()\[\];|,"])++""",
+    rf"""(?P<skip>\s+|//[^\n]*|/\*.*?\*/)
+    |{QUOTED}
+    |[{{}}()\[\];|,]
+    |(?!/[/*])[^\s{{}}()\[\];|,"]+?(?=[\s{{}}()\[\];|,"]|/[/*]|\Z)""",
     re.VERBOSE | re.DOTALL,
 )
 

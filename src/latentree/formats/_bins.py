@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
+from heapq import heapify, heappop, heappush
 from itertools import pairwise
 from typing import Any
 
@@ -11,13 +12,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._types import FloatArray
-from ..errors import bad_parameter
+from ..errors import Advice, ParameterError
 
 __all__ = ["bin_labels", "equal_frequency", "explicit_edges", "merge_neighbours", "merge_rest"]
 
 
 ALL = "all"
 """The state of a column that was cut nowhere."""
+
+OWNER = "Table.from_frame"
+"""What errors call the function whose options these are."""
 
 SLACK = 1e-9
 """Share of the total weight by which a cumulated weight may miss a quantile and still count as on it."""
@@ -69,11 +73,22 @@ def explicit_edges(name: str, given: Iterable[Any]) -> FloatArray:
     """Edges that the user listed, checked."""
     try:
         edges = np.array(list(given), dtype=np.float64)
-    except (TypeError, ValueError):
-        raise bad_parameter("bins", "table_from", f"for '{name}' a whole number or rising edges", given) from None
+    except (TypeError, ValueError, OverflowError):
+        raise bad_bins(name, given) from None
     if edges.ndim != 1 or len(edges) == 0 or not np.isfinite(edges).all() or (np.diff(edges) <= 0).any():
-        raise bad_parameter("bins", "table_from", f"for '{name}' a whole number or rising edges", edges.tolist())
+        raise bad_bins(name, edges.tolist())
     return edges
+
+
+def bad_bins(name: str, got: object) -> ParameterError:
+    """Say what the bins of one column must be."""
+    return ParameterError(
+        "{bins}: column '{column}' needs a whole number of bins of at least 2, or edges in ascending order. "
+        "Got {got!r} instead.",
+        bins=Advice("bins"),
+        column=name,
+        got=got,
+    )
 
 
 def bin_labels(edges: Sequence[float] | FloatArray, *, whole: bool = False) -> tuple[str, ...]:
@@ -115,21 +130,33 @@ def _distinct_texts(numbers: Iterable[float]) -> list[str]:
 def merge_neighbours(counts: FloatArray, least: float) -> list[list[int]]:
     """Merge ordered values until each group has enough cases: the smallest group joins its smaller neighbour (Z 5.2).
 
+    Of equally small groups the first is merged, with the neighbour before it if both are equal.
+
     Examples
     --------
     >>> merge_neighbours(np.array([500.0, 40.0, 10.0, 5.0]), 30)
     [[0], [1, 2, 3]]
     """
-    groups = [[i] for i in range(len(counts))]
-    sizes = [float(c) for c in counts]
-    while len(groups) > 1 and min(sizes) < least:
-        at = sizes.index(min(sizes))
-        sides = [i for i in (at - 1, at + 1) if 0 <= i < len(groups)]
+    n = len(counts)
+    # A group is known by its first value; entries of the heap that no longer fit are passed over.
+    sizes = dict(enumerate(counts.tolist()))
+    before, after = list(range(-1, n - 1)), list(range(1, n + 1))
+    heap = [(size, i) for i, size in sizes.items() if size < least]
+    heapify(heap)
+    while heap and len(sizes) > 1:
+        size, at = heappop(heap)
+        if sizes.get(at) != size:
+            continue
+        sides = [i for i in (before[at], after[at]) if 0 <= i < n]
         other = min(sides, key=sizes.__getitem__)
         low, high = min(at, other), max(at, other)
-        groups[low] += groups.pop(high)
         sizes[low] += sizes.pop(high)
-    return groups
+        after[low] = after[high]
+        if after[high] < n:
+            before[after[high]] = low
+        if sizes[low] < least:
+            heappush(heap, (sizes[low], low))
+    return [list(range(first, after[first])) for first in sorted(sizes)]
 
 
 def merge_rest(counts: FloatArray, least: float, pooled: Iterable[int] = ()) -> list[int]:

@@ -26,9 +26,9 @@ from .._variables import (
     plain,
     typed,
 )
-from ..errors import DataError
+from ..errors import Advice, DataError, Row
 from ._bins import bin_labels, equal_frequency, explicit_edges, merge_neighbours, merge_rest
-from ._columns import Column, leave_out, unreadable
+from ._columns import Column, LeaveOut, some, unreadable
 from ._scales import scale_order
 
 __all__ = ["Coding", "Missing", "first_cell", "learn", "match", "numbers_of", "with_points"]
@@ -48,7 +48,8 @@ IDENTIFIER_ROWS, IDENTIFIER_SHARE = 20, 0.9
 """From this many cases on, a column with more than this share of distinct values is an identifier."""
 
 DECIMAL_COMMA = re.compile(r"[+-]?[0-9]+,[0-9]+")
-DECIMAL_ADVICE = "If the comma is a decimal mark, read the file with decimal=','."
+DECIMAL_ADVICE = "If the comma is a decimal mark, read the file with {decimal}."
+DECIMAL = Advice("decimal", ",")
 
 Note = Callable[[str], None]
 
@@ -68,22 +69,35 @@ class Missing:
     def __init__(self, given: Iterable[Any] = ()) -> None:
         texts = {str(t).strip() for t in given}
         self.texts = frozenset({"", *texts})
-        self.numbers = frozenset(n for n in map(number_in, texts) if n is not None)
+        # Floats cannot tell whole numbers of 17 digits and more apart: they are compared as floats with floats only.
+        self._exact = frozenset(Decimal(t) for t in texts if REAL.fullmatch(t) and number_in(t) is not None)
+        self._floats = frozenset(map(float, self._exact))
 
     def __contains__(self, value: object) -> bool:
         if isinstance(value, str):
             return value.strip() in self.texts
-        number = isinstance(value, (int, float, np.number, Decimal)) and not isinstance(value, bool)
-        return bool(number and self.numbers and value in self.numbers)
+        if not self._exact or isinstance(value, bool):
+            return False
+        if isinstance(value, np.number):
+            value = value.item()
+        if isinstance(value, float):
+            return value in self._floats
+        return isinstance(value, (int, Decimal)) and value in self._exact
 
     def among(self, levels: Sequence[Any] | NDArray[Any], untyped: bool) -> NDArray[np.bool_]:
         """Which levels of a column are missing; in a file, ``999.0`` is 999."""
-        if isinstance(levels, np.ndarray) and levels.dtype.kind in "iuf":
-            return np.isin(levels, list(self.numbers))
-        read = untyped and bool(self.numbers)
-        return np.array(
-            [v in self or (read and isinstance(v, str) and number_in(v.strip()) in self) for v in levels], dtype=bool
-        )
+        if not self._exact or not (untyped or isinstance(levels, np.ndarray)):
+            return np.array([v in self for v in levels], dtype=bool)
+        if isinstance(levels, np.ndarray) and levels.dtype.kind == "f":
+            return np.isin(levels, list(self._floats))
+        if isinstance(levels, np.ndarray):
+            levels = levels.tolist()
+        return np.array([v in self or (untyped and self._reads_as_one(v)) for v in levels], dtype=bool)
+
+    def _reads_as_one(self, value: Any) -> bool:
+        """Whether a text is another way to write a number that is missing."""
+        text = value.strip() if isinstance(value, str) else ""
+        return number_in(text) is not None and Decimal(text) in self._exact
 
 
 @dataclass(frozen=True, eq=False)
@@ -92,6 +106,8 @@ class Coding:
 
     variable: Variable
     recode: Recode
+    never_seen: tuple[State, ...] = ()
+    """Levels in the column that were declared in earlier data but that no row had then: they became missing."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -106,6 +122,16 @@ class _Values:
     def are_numbers(self) -> bool:
         return isinstance(self.items, np.ndarray)
 
+    def seen(self) -> tuple[_Values, tuple[State, ...]]:
+        """Return those that some row has, and the others."""
+        kept = self.counts > 0
+        if kept.all() or not kept.any():
+            return self, ()
+        position = np.r_[np.where(kept, np.cumsum(kept) - 1, -1), -1]
+        items = [item for item, stays in zip(self.items, kept, strict=True) if stays]
+        never = tuple(item for item, stays in zip(self.items, kept, strict=True) if not stays)
+        return _Values(items, position[self.to], self.counts[kept]), never
+
 
 def learn(
     name: str,
@@ -116,6 +142,7 @@ def learn(
     bins: int | None = None,
     cut: int | Sequence[float] | None = None,
     merge_rare: float | None = None,
+    keep_levels: bool = False,
     note: Note | None = None,
 ) -> Coding:
     """Find the states of a column.
@@ -136,6 +163,8 @@ def learn(
         How many bins to cut this column into, or at which edges, whatever numbers it holds.
     merge_rare : float, optional
         Merge values that fewer cases have.
+    keep_levels : bool
+        Whether declared levels that no row has are states. Otherwise the variable remembers them.
     note : callable, optional
         Is told in words what was merged.
 
@@ -152,8 +181,16 @@ def learn(
         column = replace(column, levels=tuple(map(str, column.levels)), untyped=True)
         values = _values(name, column, column.counts(weights), gone)
     if not (values.counts > 0).any():
-        raise DataError(f"Column '{name}' has no values: every cell is missing. L{leave_out(name)[1:]}.")
-    where = _Where(name, column, weights, values, note)
+        raise DataError(
+            "Column '{column}' has no values: every cell is missing. Leave it out with {drop}.",
+            column=name,
+            drop=LeaveOut([name]),
+        )
+    never_seen: tuple[State, ...] = ()
+    if column.declared and not keep_levels and not (column.ordered and merge_rare is not None):
+        # Levels of a scale that merge with their neighbours cost nothing, and keep their place on it.
+        values, never_seen = values.seen()
+    where = _Where(name, column, weights, values, never_seen, note)
     if values.are_numbers and not column.declared:
         return _learn_numbers(where, bins, cut, merge_rare)
     if cut is not None:
@@ -162,18 +199,26 @@ def learn(
 
 
 def _not_numbers(where: _Where) -> DataError:
-    """Name the first cell that is no number, and how many there are."""
+    """Name the first cell that is not a number, and how many there are."""
     if where.column.declared:
         return DataError(
-            f"Column '{where.name}' cannot be cut by bins=: it has categories of its own. Turn it into numbers first."
+            "Column '{column}' cannot be cut by {bins}: it has categories of its own. Turn it into numbers first.",
+            column=where.name,
+            bins=Advice("bins"),
         )
     bad = np.array([number_in(str(v)) is None for v in where.values.items], dtype=bool)
     row, found = where.first(bad)
     value = where.values.items[where.value_in(row)]
-    comma = f" {DECIMAL_ADVICE}" if isinstance(value, str) and DECIMAL_COMMA.fullmatch(value) else ""
+    comma = isinstance(value, str) and DECIMAL_COMMA.fullmatch(value)
     return DataError(
-        f"Column '{where.name}' cannot be cut by bins=: it holds {value!r} in row {row}, which is no number"
-        f"{_of_many(found)}.{comma or ' Make it missing, or a number.'}"
+        "Column '{column}' cannot be cut by {bins}: it holds {value!r} in {row}, which is not a number{many}. "
+        + (DECIMAL_ADVICE if comma else "Make it missing, or a number."),
+        column=where.name,
+        bins=Advice("bins"),
+        value=value,
+        row=Row(row),
+        many=_of_many(found),
+        decimal=DECIMAL,
     )
 
 
@@ -214,17 +259,22 @@ def match(
         return Coding(variable, recode)
     known = KnownStates(variable)
     unknown = np.zeros(len(column.levels), dtype=bool)
+    never_seen: list[State] = []
     for i in np.flatnonzero(column.counts(weights) > 0).tolist():
         if gone[i] and variable.edges is not None:
             continue
-        code = known.code(_plain(variable.name, column.levels[i]), untyped=column.untyped)
+        value = _plain(variable.name, column.levels[i])
+        code = known.code(value, untyped=column.untyped)
         if code is None and not gone[i]:
             code = known.other
-            unknown[i] = code is None
+            if code is None and known.is_never_seen(value, untyped=column.untyped):
+                never_seen.append(value)
+            else:
+                unknown[i] = code is None
         recode[i] = -1 if code is None else code
     if unknown.any() and unseen == "error":
         raise _unknown_state(variable, column, weights, unknown)
-    return Coding(variable, recode)
+    return Coding(variable, recode, tuple(never_seen))
 
 
 def _unknown_state(
@@ -232,8 +282,14 @@ def _unknown_state(
 ) -> DataError:
     row, found = first_cell(column, unknown, weights)
     return DataError(
-        f"Column '{variable.name}', row {row}: the value {column.levels[column.codes[row]]!r} is no known state"
-        f"{_of_many(found)}. Known are {_some(variable.states)}. Use unseen='missing' to treat it as missing."
+        "Column '{column}', {row}: the value {value!r} is not a known state{many}. Known are {states}. "
+        "Use {remedy} to treat it as missing.",
+        column=variable.name,
+        row=Row(row),
+        value=column.levels[column.codes[row]],
+        many=_of_many(found),
+        states=some(variable.states),
+        remedy=Advice("unseen", "missing"),
     )
 
 
@@ -245,7 +301,7 @@ def with_points(column: Column, missing: Missing, *, every: bool) -> Column:
     column : Column
         The column.
     missing : Missing
-        What is no number in any case.
+        What is not a number in any case.
     every : bool
         Whether all cells must be numbers for it. Otherwise every cell that looks like one is changed.
     """
@@ -260,7 +316,7 @@ def with_points(column: Column, missing: Missing, *, every: bool) -> Column:
 
 
 def numbers_of(texts: Sequence[str]) -> NDArray[Any] | None:
-    """Read texts as numbers if all are: whole ones as int64, else as floats; None if one is no number.
+    """Read texts as numbers if all are: whole ones as int64, else as floats; None if one is not a number.
 
     A leading zero as in ``007`` makes text: such codes are names, and 7 would be another.
 
@@ -310,8 +366,10 @@ def _refuse_twins(name: str, levels: list[Any]) -> None:
     if len(set(texts)) < len(texts):
         twice = next(t for i, t in enumerate(texts) if t in texts[:i])
         raise DataError(
-            f"Column '{name}' has several categories that are '{twice}' but for blanks around it. Make them one, for "
-            "example by stripping the text before it becomes a category."
+            "Column '{column}' has several categories that are '{twice}' but for blanks around it. Make them one, for "
+            "example by stripping the text before it becomes a category.",
+            column=name,
+            twice=twice,
         )
 
 
@@ -354,7 +412,7 @@ def _merged_states(items: list[State], kept: NDArray[np.bool_], counts: FloatArr
 
 def _plain(name: str, value: Any) -> State:
     if isinstance(value, Decimal):
-        value = int(value) if value == int(value) else float(value)
+        value = int(value) if value.is_finite() and value == int(value) else float(value)
     if type(value).__module__ == "datetime":
         raise unreadable(name, "dates or times")
     try:
@@ -374,6 +432,7 @@ class _Where:
     column: Column
     weights: FloatArray | None
     values: _Values
+    never_seen: tuple[State, ...] = ()
     note: Note | None = None
 
     def first(self, chosen: NDArray[np.bool_]) -> tuple[int, int]:
@@ -423,13 +482,14 @@ def _learn_numbers(
 
 def _continuous(where: _Where, numbers: NDArray[Any]) -> DataError:
     row, _ = where.first(numbers != np.floor(numbers))
-    value, name = float(numbers[where.value_in(row)]), where.name
-    weights = (
-        f" If it says how much each row counts, use it as weights: weights='{name}', or sample_weight= of fit."
-        if numbers.min() >= 0
-        else ""
+    weights = " If it says how much each row counts, use it as weights: {weights}." if numbers.min() >= 0 else ""
+    return DataError(
+        f"Column '{{column}}' is continuous ({{row}}: {{value!r}}). {CUT_OR_DROP}{weights}",
+        row=Row(row),
+        value=float(numbers[where.value_in(row)]),
+        weights=Advice("weights", where.name),
+        **_cut_or_drop(where.name),
     )
-    return DataError(f"Column '{name}' is continuous (row {row}: {value!r}). {_cut_or_drop(name)}{weights}")
 
 
 def _cut(where: _Where, edges: FloatArray, whole: bool) -> Coding:
@@ -437,26 +497,37 @@ def _cut(where: _Where, edges: FloatArray, whole: bool) -> Coding:
     return where.coding(variable, np.searchsorted(edges, np.asarray(where.values.items), side="left"))
 
 
-def _cut_or_drop(name: str) -> str:
-    return f"Cut it with bins=, for example bins={{'{name}': 3}}, or {leave_out(name)}."
+CUT_OR_DROP = "Cut it with {bins}, for example {cut}, or leave it out with {drop}."
+
+
+def _cut_or_drop(name: str) -> dict[str, Any]:
+    return {
+        "column": name, "bins": Advice("bins"), "cut": Advice("bins", {name: 3}), "drop": LeaveOut([name]),
+    }  # fmt: skip
 
 
 def _refuse_many(where: _Where) -> None:
     found = len(where.values.items)
     if found > MANY_NUMBERS or (found > FEW_NUMBERS and where.total < CASES_PER_NUMBER * found):
         raise DataError(
-            f"Column '{where.name}' has {found:,} different numbers in {where.total:,.6g} cases, like a measurement. "
-            f"{_cut_or_drop(where.name)} If they are names of categories, make them text."
+            "Column '{column}' has {found:,} different numbers in {total:,.6g} cases, like a measurement. "
+            f"{CUT_OR_DROP} If they are names of categories, make them text.",
+            found=found,
+            total=where.total,
+            **_cut_or_drop(where.name),
         )
 
 
 def _refuse_identifier(where: _Where) -> None:
     found = int((where.values.counts > 0).sum())
     if where.total >= IDENTIFIER_ROWS and found > IDENTIFIER_SHARE * where.total:
-        cut = f", or cut it with bins={{'{where.name}': 3}} if it is a measurement" if where.values.are_numbers else ""
         raise DataError(
-            f"Column '{where.name}' has {found:,} different values in {where.total:,.6g} cases, like an identifier. "
-            f"L{leave_out(where.name)[1:]}{cut}."
+            "Column '{column}' has {found:,} different values in {total:,.6g} cases, like an identifier. "
+            "Leave it out with {drop}"
+            + (", or cut it with {cut} if it is a measurement." * where.values.are_numbers or "."),
+            found=found,
+            total=where.total,
+            **_cut_or_drop(where.name),
         )
 
 
@@ -465,7 +536,10 @@ def _refuse_infinite(name: str, column: Column, weights: FloatArray | None, endl
     row, found = first_cell(column, endless, weights)
     if found:
         raise DataError(
-            f"Column '{name}', row {row}: the value is infinite{_of_many(found)}. Make it missing or a finite number."
+            "Column '{column}', {row}: the value is infinite{many}. Make it missing or a finite number.",
+            column=name,
+            row=Row(row),
+            many=_of_many(found),
         )
 
 
@@ -481,20 +555,31 @@ def _learn_states(where: _Where, merge_rare: float | None) -> Coding:
     order = scale or _usual_order(states, column.declared)
     groups = [[i] for i in order]
     names: list[State] = [states[i] for i in order]
+    pool: int | None = None
     if merge_rare is not None and (values.counts < merge_rare).any():
         # A scale of two has no neighbours to choose from: merging them would leave nothing.
         ordered = column.ordered or (scale is not None and len(states) > 2)
-        groups, names = _merged(states, values.counts, order, merge_rare, ordered)
+        groups, names, pool = _merged(states, values.counts, order, merge_rare, ordered)
         _tell_merged(where, states, groups, names, merge_rare)
     if len(groups) > MAX_STATES:
         raise DataError(
-            f"Column '{where.name}' has {len(groups):,} different values; at most {MAX_STATES:,} are possible. "
-            f"Merge the rare ones with merge_rare=30, or {leave_out(where.name)}."
+            "Column '{column}' has {found:,} different values; at most {most:,} are possible. "
+            "Merge the rare ones with {merge}, or leave it out with {drop}.",
+            column=where.name,
+            found=len(groups),
+            most=MAX_STATES,
+            merge=Advice("merge_rare", 30),
+            drop=LeaveOut([where.name]),
         )
     code_of = np.empty(len(states), dtype=np.int64)
     for code, group in enumerate(groups):
         code_of[group] = code
-    return where.coding(Variable(where.name, tuple(names)), code_of)
+    merged = tuple(
+        tuple(states[i] for i in group) if len(group) > 1 or states[group[0]] != name else ()
+        for group, name in zip(groups, names, strict=True)
+    )
+    variable = Variable(where.name, tuple(names), merged=merged, other=pool, never_seen=where.never_seen)
+    return where.coding(variable, code_of)
 
 
 def _usual_order(states: list[State], declared: bool) -> list[int]:
@@ -510,8 +595,14 @@ def _refuse_decimal_commas(where: _Where) -> None:
     if any(commas) and all(c or number_in(t) is not None for c, t in zip(commas, texts, strict=True)):
         row, _ = where.first(np.array(commas, dtype=bool))
         raise DataError(
-            f"Column '{where.name}' has {len(texts):,} different values that look like numbers with decimal commas "
-            f"(row {row}: {texts[where.value_in(row)]!r}). Read the file with decimal=',', or {leave_out(where.name)}."
+            "Column '{column}' has {found:,} different values that look like numbers with decimal commas "
+            "({row}: {value!r}). Read the file with {decimal}, or leave it out with {drop}.",
+            column=where.name,
+            found=len(texts),
+            row=Row(row),
+            value=texts[where.value_in(row)],
+            decimal=DECIMAL,
+            drop=LeaveOut([where.name]),
         )
 
 
@@ -531,15 +622,21 @@ def _rank(state: State) -> tuple[int, Any]:
 
 def _merged(
     states: list[State], counts: FloatArray, order: list[int], least: float, ordered: bool
-) -> tuple[list[list[int]], list[State]]:
+) -> tuple[list[list[int]], list[State], int | None]:
+    """Groups of values, what each is called, and which of them is the pool."""
     if ordered:
         groups = [[order[i] for i in group] for group in merge_neighbours(counts[order], least)]
-        return groups, [states[g[0]] if len(g) == 1 else JOIN.join(str(states[i]) for i in g) for g in groups]
+        return groups, [states[g[0]] if len(g) == 1 else _joined([states[i] for i in g], states) for g in groups], None
     pool = merge_rest(counts, least, [i for i in order if states[i] == OTHER])
-    stay = [i for i in order if i not in set(pool)]
-    rest: list[State] = [OTHER] if pool else []
-    return [*([i] for i in stay), *([pool] if pool else [])], [*(states[i] for i in stay), *rest]
+    if not pool:
+        return [[i] for i in order], [states[i] for i in order], None
+    pooled = set(pool)
+    stay = [i for i in order if i not in pooled]
+    return [*([i] for i in stay), pool], [*(states[i] for i in stay), OTHER], len(stay)
 
 
-def _some(states: Sequence[State], most: int = 8) -> str:
-    return ", ".join(repr(s) for s in states[:most]) + (", ..." if len(states) > most else "")
+def _joined(values: list[State], states: list[State]) -> str:
+    name = JOIN.join(map(str, values))
+    while name in states:  # someone's own answer
+        name = f"({name})"
+    return name

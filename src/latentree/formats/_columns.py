@@ -8,13 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from .._types import IntArray
-from ..errors import DataError
+from ..errors import Advice, DataError, Row, Surface
 
 __all__ = ["Column", "Frame", "column_from"]
 
@@ -45,7 +46,7 @@ class Column:
     levels : array or tuple
         Distinct values as they came. Two of them may still mean the same state (``1`` and ``numpy.int64(1)``).
     declared : bool
-        The owner of the data listed the levels: their order counts, and levels nobody has are states too.
+        The owner of the data listed the levels: their order counts, and levels that no row has are known.
     ordered : bool
         Neighbouring levels are close in meaning.
     untyped : bool
@@ -117,9 +118,11 @@ def objects(values: Iterable[Any]) -> NDArray[np.object_]:
 
 def check_cells(raw: Any, name: str) -> None:
     """Refuse what has no cells, or none in order."""
-    in_order = not isinstance(raw, (str, bytes, set, frozenset, Mapping))
+    in_order = not isinstance(raw, (str, bytes, set, frozenset, Mapping)) and getattr(raw, "shape", None) != ()
     if not (in_order and hasattr(raw, "__len__")):
-        raise DataError(f"Column '{name}' must hold one value for each row, in order. Got {raw!r}.")
+        raise DataError(
+            "Column '{column}' must hold one value for each row, in order. Got {got!r}.", column=name, got=raw
+        )
 
 
 def column_from(raw: Any, name: str = "x1") -> Column:
@@ -203,8 +206,14 @@ def _from_categories(series: Any, name: str) -> Column:
 
 
 def _declared(codes: NDArray[Any], levels: list[Any], ordered: bool) -> Column:
-    readable = tuple(v if isinstance(v, (str, bool, int, float, np.generic)) else str(v) for v in levels)
-    return Column(codes.astype(np.int32), readable, declared=True, ordered=ordered)
+    """Put declared levels beside their codes; PyArrow's may hold nulls, and a value twice."""
+    place: dict[tuple[type, Any], int] = {}
+    to = np.full(len(levels) + 1, -1, dtype=np.int32)  # the last entry serves empty cells
+    for i, level in enumerate(levels):
+        if not is_empty(level):
+            readable = level if isinstance(level, (str, bool, int, float, np.generic)) else str(level)
+            to[i] = place.setdefault((type(readable), readable), len(place))
+    return Column(to[codes], tuple(level for _, level in place), declared=True, ordered=ordered)
 
 
 def _from_texts(series: Any, name: str) -> Column:
@@ -238,7 +247,9 @@ def _by_replacing(series: Any) -> Column:
 
 def _from_array(array: NDArray[Any], name: str) -> Column:
     if array.ndim != 1:
-        raise DataError(f"Column '{name}' must have one dimension. Got an array of shape {array.shape}.")
+        raise DataError(
+            "Column '{column}' must have one dimension. Got an array of shape {shape}.", column=name, shape=array.shape
+        )
     match array.dtype.kind:
         case "b":
             return Column(array.astype(np.int32), np.array([False, True]))
@@ -249,12 +260,25 @@ def _from_array(array: NDArray[Any], name: str) -> Column:
         case "U" | "T":
             return _from_objects(objects(array.tolist()), name)
         case "S":
-            return _from_objects(objects(v.decode() for v in array.tolist()), name)
+            return _from_objects(objects(_decoded(v, name, i) for i, v in enumerate(array.tolist())), name)
         case "O":
             return _from_objects(array, name)
         case "M" | "m":
             raise unreadable(name, "dates or durations")
     raise unreadable(name, f"values of type {array.dtype}")
+
+
+def _decoded(cell: bytes, name: str, row: int) -> str:
+    try:
+        return cell.decode()
+    except UnicodeDecodeError:
+        raise DataError(
+            "Column '{column}', {row}: the bytes {cell!r} are not UTF-8 text. Decode the column first, for example "
+            "with numpy.char.decode(column, 'latin-1').",
+            column=name,
+            row=Row(row),
+            cell=cell,
+        ) from None
 
 
 def _from_whole(array: NDArray[Any]) -> Column:
@@ -311,6 +335,8 @@ def is_empty(value: Any) -> bool:
     """Whether a cell holds nothing: None, NaN, NaT or pandas' NA, whose comparisons have no truth value."""
     if value is None or type(value).__name__ in ("NAType", "NaTType"):
         return True
+    if isinstance(value, Decimal):
+        return value.is_nan()
     return isinstance(value, (float, np.floating)) and bool(value != value)
 
 
@@ -322,16 +348,36 @@ def _hashable(value: Any) -> bool:
     return True
 
 
-def leave_out(*names: str) -> str:
-    """Say how columns are left out: before an estimator, which takes whole data frames, and of a table."""
-    which = "[" + ", ".join(f"'{name}'" for name in names) + "]"
-    it = "it" if len(names) == 1 else "them"
-    return f"leave {it} out: X.drop(columns={which}) of a data frame, or drop={which} of Table.from_frame"
+class LeaveOut(Advice):
+    """How columns are left out: of a table, or before an estimator, which takes whole data frames.
+
+    Examples
+    --------
+    >>> LeaveOut(["id"]).shown("shell")
+    '--drop id'
+    """
+
+    def __init__(self, names: Sequence[str]) -> None:
+        super().__init__("drop", list(names))
+
+    def shown(self, surface: Surface) -> str:
+        """Put it into the words of a surface."""
+        said = super().shown(surface)
+        frame = f" of Table.from_frame, or X.drop(columns={self.value!r}) of a data frame"
+        return said + frame if surface == "python" else said
 
 
 def unreadable(name: str, what: str) -> DataError:
     """Say that a column holds something that cannot be a state."""
     return DataError(
-        f"Column '{name}' holds {what}, which cannot be states. "
-        f"Turn it into text or numbers first, or {leave_out(name)}."
+        "Column '{column}' holds {what}, which cannot be states. Turn it into text or numbers first, "
+        "or leave it out with {drop}.",
+        column=name,
+        what=what,
+        drop=LeaveOut([name]),
     )
+
+
+def some(values: Sequence[Any], most: int = 8) -> str:
+    """List values in a message, the first few if they are many."""
+    return ", ".join(repr(v) for v in values[:most]) + (", ..." if len(values) > most else "")

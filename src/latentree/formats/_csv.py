@@ -6,6 +6,7 @@ import csv
 import io
 import os
 import re
+from array import array
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain, islice
 from typing import Any
@@ -13,18 +14,24 @@ from typing import Any
 import numpy as np
 
 from .._table import Table
-from ..errors import DataError, FileFormatError, bad_parameter
+from ..errors import Advice, DataError, FileFormatError, bad_parameter
 from ._columns import Column, Frame
-from ._text import PathLike, open_text_file, read_text_file, write_text_file
+from ._text import PathLike, lines_in, lines_of, open_text_file, read_text_file, write_text_file
 
 __all__ = ["csv_pieces", "read_csv", "write_csv"]
 
 DELIMITERS = (",", ";", "\t")
-CHUNK = 20_000
-"""Rows turned into columns at a time: few enough to stay in the cache."""
+CHUNK, CHUNK_CELLS = 20_000, 2_000_000
+"""Rows, and cells, turned into columns at a time: few enough to stay in the cache."""
 
 MAX_COLUMNS = 100_000
 """Files with more are not read: each column costs a kilobyte or two, however little it holds."""
+
+MAX_DELIMITERS = 10 * MAX_COLUMNS
+"""Most delimiters in a row, those in quoted cells among them; a row with more is refused before it is cut up."""
+
+SEPARATOR_LINE = re.compile(r"\"?sep=([^\r\n])\"?(?:\r\n?|\n|$)", re.IGNORECASE)
+"""The first line by which Excel tells the delimiter."""
 
 SAMPLE_LENGTH = 1 << 14
 """Characters looked at to find the delimiter."""
@@ -59,15 +66,19 @@ def read_csv(
     _check_delimiter(delimiter)
     text = read_text_file(path, encoding)
     name = os.fspath(path)
-    if not text.strip():
-        raise DataError(f"'{name}' is empty.")
-    between = delimiter or _sniffed(text)
+    told = SEPARATOR_LINE.match(text)
+    if told:
+        text = text[told.end() :]
+    if not text or text.isspace():
+        raise DataError("'{file}' is empty.", file=name)
+    between = delimiter or (told[1] if told else _sniffed(text))
+    half = _has_blank_quotes(text, between)
     try:
-        lines = io.StringIO(text, newline="")
-        names, rows = _headed(_rows(lines, between, _has_blank_quotes(text, between)), name, header)
+        names, rows = _headed(_Bounded(lines_of(text, name), between, name).rows(half), name, header)
         return Frame(_columns(rows, names))
     except (csv.Error, _RaggedError):
-        raise _located(text, between, name) from None
+        above = 1 if told else 0
+        raise _located(_Bounded(lines_of(text, name), between, name), half, above) from None
 
 
 def csv_pieces(
@@ -87,26 +98,34 @@ def csv_pieces(
     name = os.fspath(path)
     with open_text_file(path, encoding) as file:
         sample = file.read(SAMPLE_LENGTH + 1)  # one more, so that the last line is known to be cut off
+        told = SEPARATOR_LINE.match(sample)
+        sample = sample[told.end() :] if told else sample
         if not sample.strip():
-            raise DataError(f"'{name}' is empty.")
-        between = delimiter or _sniffed(sample)
+            raise DataError("'{file}' is empty.", file=name)
+        between = delimiter or (told[1] if told else _sniffed(sample))
     with open_text_file(path, encoding) as file:
         half = False
-        for number, line in enumerate(file, 1):
+        for number, line in enumerate(lines_in(file.read, name), 1):
             half = half or _has_blank_quotes(line, between)
             if "\0" in line:
-                raise FileFormatError(f"'{name}', line {number}: a zero character. This is no text file.")
+                raise FileFormatError(
+                    "'{file}', line {line}: a zero character. This is not a text file.", file=name, line=number
+                )
     with open_text_file(path, encoding) as file:
         try:
-            names, rows = _headed(_rows(file, between, half), name, header)
+            lines = islice(lines_in(file.read, name), 1 if told else 0, None)
+            names, rows = _headed(_Bounded(lines, between, name).rows(half), name, header)
             while piece := _columns(islice(rows, n_rows), names):
                 if len(next(iter(piece.values()))) == 0:
                     return
                 yield Frame(piece)
         except (csv.Error, _RaggedError):
             raise FileFormatError(
-                f"'{name}': the rows are not all of one length, or a quote is not closed. Repair the file, or give "
-                f"delimiter= if {between!r} is not what separates cells."
+                "'{file}': the rows are not all of one length, or a quote is not closed. Repair the file, or give "
+                "{delimiter} if {between!r} is not what separates cells.",
+                file=name,
+                delimiter=Advice("delimiter"),
+                between=between,
             ) from None
 
 
@@ -119,9 +138,9 @@ def _headed(rows: Iterator[list[str]], name: str, header: bool) -> tuple[list[st
     """Names of the columns, and the rows that hold data."""
     first = next(rows, None)
     if first is None:  # nothing but quoted blanks
-        raise DataError(f"'{name}' is empty.")
+        raise DataError("'{file}' is empty.", file=name)
     if len(first) > MAX_COLUMNS:
-        raise FileFormatError(f"'{name}' has {len(first):,} columns; at most {MAX_COLUMNS:,} are possible.")
+        raise _too_many_columns(name, f"{len(first):,}")
     names = _names(first, name) if header else [f"x{i + 1}" for i in range(len(first))]
     return names, rows if header else chain([first], rows)
 
@@ -154,7 +173,7 @@ def write_csv(
     columns = _cells(data, weights)
     lengths = {len(cells) for cells in columns.values()}
     if len(lengths) > 1:
-        raise DataError(f"Columns of one length are needed. Got lengths {sorted(lengths)}.")
+        raise DataError("Columns of one length are needed. Got lengths {lengths}.", lengths=sorted(lengths))
     out = io.StringIO(newline="")
     writer = csv.writer(out, delimiter=delimiter, lineterminator="\n")
     writer.writerow(columns)
@@ -169,26 +188,53 @@ class _RaggedError(Exception):
     """A row has another length than the first."""
 
 
-def _reader(lines: Iterable[str], delimiter: str, half: bool) -> Any:
-    return csv.reader(lines, delimiter=delimiter, skipinitialspace=half, strict=True)
+def _too_many_columns(name: str, found: str) -> FileFormatError:
+    return FileFormatError(
+        "'{file}' has {found} columns; at most {most:,} are possible.", file=name, found=found, most=MAX_COLUMNS
+    )
+
+
+class _Bounded:
+    """Lines of one row after another; a row of too many cells is refused before it is cut up."""
+
+    def __init__(self, lines: Iterable[str], delimiter: str, name: str) -> None:
+        self._lines, self.delimiter, self.name = lines, delimiter, name
+        self._length = self._found = 0
+
+    def __iter__(self) -> Iterator[str]:
+        for line in self._lines:
+            self._length += len(line)
+            if self._length > MAX_DELIMITERS:  # a row that is shorter cannot have as many
+                self._found += line.count(self.delimiter)
+                if self._found > MAX_DELIMITERS:
+                    raise _too_many_columns(self.name, f"a row of more than {MAX_DELIMITERS:,}")
+            yield line
+
+    def reader(self, half: bool) -> Any:
+        """Return a reader that cuts the lines up."""
+        return csv.reader(self, delimiter=self.delimiter, skipinitialspace=half, strict=True)
+
+    def rows(self, half: bool) -> Iterator[list[str]]:
+        """Pass over blank lines. In a file of one column, a quoted empty cell ("") is a row of its own.
+
+        ``half`` says that some blanks stand before a quote.
+        """
+        width = 0
+        for row in self.reader(half):
+            self._length = self._found = 0
+            if not _is_blank(row) or (row and width == 1):
+                width = width or len(row)
+                if len(row) != width:
+                    raise _RaggedError
+                # Blanks on one side are gone already: none at all is better than some.
+                yield [cell.strip() for cell in row] if half else row
 
 
 def _has_blank_quotes(text: str, delimiter: str) -> bool:
     """Whether a quote follows a delimiter and blanks. Only then must the reader skip blanks, which it forgets."""
-    return delimiter != " " and re.search(rf"(^|{re.escape(delimiter)}) +\"", text, re.MULTILINE) is not None
-
-
-def _rows(lines: Iterable[str], delimiter: str, half: bool) -> Iterator[list[str]]:
-    """Pass over blank lines. In a file of one column, a quoted empty cell ("") is a row of its own.
-
-    ``half`` says that some blanks stand before a quote.
-    """
-    width = 0
-    for row in _reader(lines, delimiter, half):
-        if not _is_blank(row) or (row and width == 1):
-            width = width or len(row)
-            # Blanks on one side are gone already: none at all is better than some.
-            yield [cell.strip() for cell in row] if half else row
+    if delimiter == " " or ' "' not in text:
+        return False
+    return re.search(rf"(^|{re.escape(delimiter)}) +\"", text, re.MULTILINE) is not None
 
 
 def _is_blank(row: list[str]) -> bool:
@@ -216,8 +262,11 @@ def _names(first: list[str], path: str) -> list[str]:
     for name in names:
         if name in seen:
             raise DataError(
-                f"'{path}': two columns are called '{name}'. Rename one of them, "
-                "or use header=False if the first line is not a header."
+                "'{file}': two columns are called '{column}'. Rename one of them, "
+                "or use {header} if the first line is not a header.",
+                file=path,
+                column=name,
+                header=Advice("header", False),
             )
         seen.add(name)
     return names
@@ -225,24 +274,23 @@ def _names(first: list[str], path: str) -> list[str]:
 
 def _columns(rows: Iterator[list[str]], names: list[str]) -> dict[str, Column]:
     known: list[dict[str, int]] = [{} for _ in names]
-    codes: list[list[Any]] = [[] for _ in names]
-    while chunk := list(islice(rows, CHUNK)):
-        if set(map(len, chunk)) != {len(names)}:
-            raise _RaggedError
+    codes = [array("i") for _ in names]  # which grow in place: small pieces would cost more than what they hold
+    n_rows = max(1, min(CHUNK, CHUNK_CELLS // len(names)))
+    while chunk := list(islice(rows, n_rows)):
         for seen, found, cells in zip(known, codes, zip(*chunk, strict=True), strict=True):
             for cell in dict.fromkeys(cells):  # in the order of the rows, which a set would not keep
                 if cell not in seen:
                     seen[cell] = len(seen)
-            found.append(np.fromiter(map(seen.__getitem__, cells), dtype=np.int32, count=len(cells)))
+            found.frombytes(np.fromiter(map(seen.__getitem__, cells), dtype=np.int32, count=len(cells)).tobytes())
     return {
-        name: Column(np.concatenate(found) if found else np.zeros(0, np.int32), tuple(seen), untyped=True)
+        name: Column(np.frombuffer(found, dtype=np.int32), tuple(seen), untyped=True)
         for name, seen, found in zip(names, known, codes, strict=True)
     }
 
 
-def _located(text: str, delimiter: str, path: str) -> FileFormatError:
+def _located(lines: _Bounded, half: bool, above: int) -> FileFormatError:
     """Read again row by row, for the line at which it goes wrong."""
-    reader = _reader(io.StringIO(text, newline=""), delimiter, _has_blank_quotes(text, delimiter))
+    reader, where = lines.reader(half), {"file": lines.name}
     expected, start = 0, 1
     while True:
         try:
@@ -250,19 +298,31 @@ def _located(text: str, delimiter: str, path: str) -> FileFormatError:
         except csv.Error as error:
             if "field limit" in str(error):
                 return FileFormatError(
-                    f"'{path}', line {start}: a cell has more than {csv.field_size_limit():,} characters. Perhaps a "
-                    "quote that opens it is not closed."
+                    "'{file}', line {line}: a cell has more than {most:,} characters. Perhaps a quote that opens it is "
+                    "not closed.",
+                    **where,
+                    line=start + above,
+                    most=csv.field_size_limit(),
                 )
             return FileFormatError(
-                f"'{path}', line {start}: the quotes do not match ({error}). "
-                'A quoted cell must end with a quote, and a quote inside it must be doubled ("").'
+                "'{file}', line {line}: the quotes do not match ({error}). "
+                'A quoted cell must end with a quote, and a quote inside it must be doubled ("").',
+                **where,
+                line=start + above,
+                error=error,
             )
         if not _is_blank(row):  # a file of one column has no rows of other lengths but longer ones
             expected = expected or len(row)
             if len(row) != expected:
                 return FileFormatError(
-                    f"'{path}', line {start}: {len(row)} cells where the first row has {expected}. "
-                    f"Repair the line, or give delimiter= if {delimiter!r} is not what separates cells."
+                    "'{file}', line {line}: {found} cells where the first row has {expected}. Repair the line, or give "
+                    "{delimiter} if {between!r} is not what separates cells.",
+                    **where,
+                    line=start + above,
+                    found=len(row),
+                    expected=expected,
+                    delimiter=Advice("delimiter"),
+                    between=lines.delimiter,
                 )
         start = reader.line_num + 1
 

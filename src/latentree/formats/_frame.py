@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import difflib
+import math
+import os
 import warnings
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -11,12 +13,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .._table import Table, checked_weights
+from .._table import Table, check_sample_size, checked_weights
 from .._types import FloatArray
 from .._variables import State, Variable, number_in
-from ..errors import DataError, LatentreeWarning, bad_parameter
-from ._coding import DECIMAL_ADVICE, DECIMAL_COMMA, Coding, Missing, first_cell, learn, match, with_points
-from ._columns import Column, Frame, check_cells, column_from, leave_out
+from ..errors import Advice, DataError, LatentreeWarning, Row, bad_parameter
+from ._bins import OWNER, bad_bins
+from ._coding import DECIMAL, DECIMAL_ADVICE, DECIMAL_COMMA, Coding, Missing, first_cell, learn, match, with_points
+from ._columns import Column, Frame, LeaveOut, check_cells, column_from, some
 
 __all__ = ["MISSING_TEXTS", "table_from", "values_of"]
 
@@ -47,6 +50,7 @@ def table_from(
     missing: str | Collection[str] | None = MISSING_TEXTS,
     decimal: str = ".",
     merge_rare: float | None = None,
+    keep_levels: bool = False,
     n: float | None = None,
     note: Callable[[str], None] | None = None,
 ) -> Table:
@@ -71,7 +75,8 @@ def table_from(
         (K 6.3.3). A dict says for each column by name how many bins it gets or at which edges it is cut. Continuous
         are numbers with fractions, whole numbers with more than 20 values, and every column of an array of floats.
     unseen : {"error", "missing"}
-        With ``variables``: what to do with a value that is no state.
+        With ``variables``: what to do with a value that is not a state. A level that the earlier data declared but no
+        row had is missing, with a warning, whatever is given here.
     missing : collection of str
         Cells that count as missing, *in place of* the usual ones, :data:`MISSING_TEXTS` (``?``, ``NA`` and some more);
         ``missing=[*MISSING_TEXTS, "999"]`` adds one to them. A text that reads as a number stands for the number too.
@@ -81,7 +86,11 @@ def table_from(
     merge_rare : float, optional
         Merge values that fewer cases have (Z 5.2 uses 30). Numbers merge with the smaller neighbour into bins, ordered
         categories and answers of a well-known scale with the smaller neighbour into ``a | b``, until each has as many.
-        Other rare values become ``(other)``, which may be rare itself: no frequent value joins it.
+        Other rare values become ``(other)``, which may be rare itself: no frequent value joins it. Values that come
+        later and are not known belong to ``(other)`` too. The variable says what was merged.
+    keep_levels : bool
+        Make states of declared levels (categories of a data frame, nominal values of an ARFF file) that no row has.
+        Otherwise they are left out, with a warning, and the variable remembers them.
     n : float, optional
         Sample size, if it is not the sum of the weights.
     note : callable, optional
@@ -103,7 +112,7 @@ def table_from(
     whole are whole numbers, so that missing cells, which make floats of a pandas column, change nothing. -1 is a number
     like others here; where it stands for missing cells, name it in ``missing``, or use :meth:`Table.from_codes`.
 
-    States are in the order of the categories, of which the unobserved ones are kept. Text that is not declared so but
+    States are in the order of the categories. Text that is not declared so but
     all of one well-known scale (strongly disagree to strongly agree, never to always, poor to excellent, low to high
     and some more; capitals do not count) is in the order of the scale. Otherwise states are sorted, by type (truth
     values, whole numbers, numbers, text) and then by value.
@@ -124,45 +133,89 @@ def table_from(
     >>> table_from({"smokes": ["yes"], "age": [80.0]}, variables=table.variables).codes.tolist()
     [[1, 1]]
     """
-    check_options(variables, bins, unseen, merge_rare)
-    if decimal not in (".", ","):
-        raise bad_parameter("decimal", "table_from", "'.' or ','", decimal)
-    raw = raw_columns(data)
-    weights = data.weights if weights is None and isinstance(data, Frame) else weights
-    by_name = weights if isinstance(weights, str) else None
-    chosen = chosen_columns(raw, columns, drop, by_name, variables)
-    n_rows = _same_length(raw, chosen)
-    gone = Missing([missing] if isinstance(missing, str) else missing or ())
-    w = read_weights(raw, weights, n_rows, decimal=decimal)
-    if w is not None and not w.any():
-        raise DataError("All rows have weight zero.")
+    check_options(variables, bins, unseen, merge_rare, n)
+    options = {"columns": columns, "drop": drop, "weights": weights, "missing": missing, "decimal": decimal}
     if variables is not None:
-        given = {v.name: v for v in variables}
-
-        def find(name: str, column: Column) -> Coding:
-            holds_numbers = given[name].edges is not None or not all(isinstance(s, str) for s in given[name].states)
-            if decimal == "," and holds_numbers:
-                column = read_commas(column, gone, every=False)
-            return match(given[name], column, w, missing=gone, unseen=unseen)
-
-        return code_columns(raw, chosen, w, find, n=n)
-    general, cuts = cuts_of(bins, chosen)
+        found: dict[str, list[State]] = {}
+        table = coded_by(variables, data, found, unseen=unseen, n=n, **options)
+        warn_of_never_seen(found)
+        return table
+    chosen = _Chosen(data, variables=None, **options)
+    general, cuts = cuts_of(bins, chosen.names)
     measured = isinstance(data, np.ndarray) and data.dtype.kind == "f"
-
     declared: set[str] = set()
 
     def code(name: str, column: Column) -> Coding:
         column = replace(column, measured=measured)
         declared.update([name] if column.declared else [])
         if decimal == ",":
-            column = read_commas(column, gone, every=True)
-        cut = cuts.get(name)
-        return learn(name, column, w, missing=gone, bins=general, cut=cut, merge_rare=merge_rare, note=note)
+            column = read_commas(column, chosen.missing, every=True)
+        return learn(
+            name, column, chosen.weights, missing=chosen.missing, bins=general, cut=cuts.get(name),
+            merge_rare=merge_rare, keep_levels=keep_levels, note=note,
+        )  # fmt: skip
 
-    table = code_columns(raw, chosen, w, code, n=n)
-    warn_of_constants(table.variables)
+    table = code_columns(chosen.raw, chosen.names, chosen.weights, code, n=n)
+    warn_of_variables(table.variables)
     _warn_of_many_states(table, declared)
     return table
+
+
+def coded_by(
+    variables: Sequence[Variable],
+    data: Any,
+    never_seen: dict[str, list[State]],
+    *,
+    unseen: str = "error",
+    n: float | None = None,
+    **options: Any,
+) -> Table:
+    """Build a table whose states are those of variables that are given.
+
+    Levels that no earlier row had are missing; they are added to ``never_seen`` by the name of their column, for one
+    warning about all pieces of the data.
+    """
+    chosen = _Chosen(data, variables=variables, **options)
+    given = {v.name: v for v in variables}
+
+    def code(name: str, column: Column) -> Coding:
+        own = given[name]
+        if chosen.decimal == "," and (own.edges is not None or not all(isinstance(s, str) for s in own.states)):
+            column = read_commas(column, chosen.missing, every=False)
+        coding = match(own, column, chosen.weights, missing=chosen.missing, unseen=unseen)
+        if coding.never_seen:
+            known = never_seen.setdefault(name, [])
+            known += [level for level in coding.never_seen if level not in known]
+        return coding
+
+    return code_columns(chosen.raw, chosen.names, chosen.weights, code, n=n)
+
+
+class _Chosen:
+    """The columns to use, the rows' weights, and what counts as missing."""
+
+    def __init__(
+        self,
+        data: Any,
+        *,
+        variables: Sequence[Variable] | None,
+        columns: Any = None,
+        drop: Any = None,
+        weights: Any = None,
+        missing: Any = MISSING_TEXTS,
+        decimal: str = ".",
+    ) -> None:
+        if decimal not in (".", ","):
+            raise bad_parameter("decimal", OWNER, "'.' or ','", decimal)
+        self.raw, self.decimal = raw_columns(data), decimal
+        weights = data.weights if weights is None and isinstance(data, Frame) else weights
+        by_name = weights if isinstance(weights, str) else None
+        self.names = chosen_columns(self.raw, columns, drop, by_name, variables)
+        n_rows = _same_length(self.raw, self.names)
+        self.missing = Missing([missing] if isinstance(missing, str) else missing or ())
+        self.weights = read_weights(self.raw, weights, n_rows, decimal=decimal)
+        if self.weights is not None and not self.weights.any():
+            raise DataError("All rows have weight zero.")
 
 
 def read_commas(column: Column, missing: Missing, *, every: bool) -> Column:
@@ -209,22 +262,22 @@ def values_of(table: Table) -> dict[str, list[State | None]]:
 # ---- options -----------------------------------------------------------------------------------------------------
 
 
-def check_options(variables: Any, bins: Any, unseen: str, merge_rare: float | None) -> None:
+def check_options(variables: Any, bins: Any, unseen: str, merge_rare: float | None, n: float | None = None) -> None:
     """Refuse options that mean nothing, or that do not go together."""
-    owner = "table_from"
     if unseen not in ("error", "missing"):
-        raise bad_parameter("unseen", owner, "'error' or 'missing'", unseen)
+        raise bad_parameter("unseen", OWNER, "'error' or 'missing'", unseen)
     if isinstance(bins, Mapping):
         for name, cut in bins.items():
             if not (_is_count(cut) or (isinstance(cut, Iterable) and not isinstance(cut, (str, bytes)))):
-                raise bad_parameter("bins", owner, f"for '{name}' a whole number of at least 2 or rising edges", cut)
+                raise bad_bins(str(name), cut)
     elif bins is not None and not _is_count(bins):
-        raise bad_parameter("bins", owner, "a whole number of at least 2 or a dict of columns", bins)
+        raise bad_parameter("bins", OWNER, "a whole number of at least 2 or a dict of columns", bins)
     if merge_rare is not None and not (isinstance(merge_rare, (int, float)) and merge_rare > 0):
-        raise bad_parameter("merge_rare", owner, "a number above 0", merge_rare)
+        raise bad_parameter("merge_rare", OWNER, "a number above 0", merge_rare)
     if variables is not None and (bins is not None or merge_rare is not None):
         name, got = ("bins", bins) if bins is not None else ("merge_rare", merge_rare)
-        raise bad_parameter(name, owner, "None when variables= is given, which has the states already", got)
+        raise bad_parameter(name, OWNER, "None when variables= is given, which has the states already", got)
+    check_sample_size(n)
 
 
 def _is_count(bins: Any) -> bool:
@@ -238,7 +291,7 @@ def cuts_of(bins: Any, chosen: Sequence[str]) -> tuple[int | None, dict[str, int
     cuts = {str(name): int(cut) if _is_count(cut) else cut for name, cut in bins.items()}
     for name in cuts:
         if name not in chosen:
-            raise no_column(name, chosen, "bins=")
+            raise no_column(name, chosen, "bins")
     return None, cuts
 
 
@@ -260,25 +313,40 @@ def raw_columns(data: Any) -> dict[str, Any]:
     try:
         frame = nw.from_native(data, pass_through=True, allow_series=True)
     except nw.exceptions.DuplicateError:
-        names = [str(name) for name in data.columns]
-        raise _twice(next(name for name in names if names.count(name) > 1)) from None
+        raise _twice(_first_twin(data)) from None
     if isinstance(frame, nw.LazyFrame):
         frame = frame.collect()
     if isinstance(frame, nw.Series):
         return {str(frame.name or "x1"): frame}
     if isinstance(frame, nw.DataFrame):
-        return named(frame.columns, list(frame.iter_columns()))
+        return named(frame.columns, _columns_of(frame, data))
     if isinstance(data, Sequence) and not isinstance(data, (str, bytes)):
         return _row_columns(data)
-    kind = type(data).__name__
-    raise DataError(f"Data must be a data frame, an array, a dict of columns or a list of rows. Got {kind}.")
+    raise DataError(
+        "Data must be a data frame, an array, a dict of columns or a list of rows. Got {kind}.{path}",
+        kind=type(data).__name__,
+        path=" Read a file with Table.read." if isinstance(data, str | os.PathLike) else "",
+    )
+
+
+def _first_twin(data: Any) -> str:
+    names = [str(name) for name in getattr(data, "column_names", data.columns)]
+    return next((name for name in names if names.count(name) > 1), "")
+
+
+def _columns_of(frame: Any, data: Any) -> list[Any]:
+    """Columns of a data frame. Libraries that allow two of one name, as PyArrow does, fail on them when asked."""
+    names = list(frame.columns)
+    if len(set(names)) < len(names):
+        raise _twice(_first_twin(data))
+    return list(frame.iter_columns())
 
 
 def _array_columns(array: NDArray[Any]) -> dict[str, Any]:
     if array.dtype.names:
         return {name: array[name] for name in array.dtype.names}
     if array.ndim != 2:
-        raise DataError(f"An array of data must have rows and columns. Got {array.ndim} dimension(s).")
+        raise DataError("An array of data must have rows and columns. Got {n} dimension(s).", n=array.ndim)
     names = [f"x{i + 1}" for i in range(array.shape[1])]
     return dict(zip(names, array.T, strict=True))
 
@@ -291,9 +359,17 @@ def _row_columns(rows: Sequence[Any]) -> dict[str, Any]:
         return named(keys, [[row.get(key) for row in rows] for key in keys])
     for i, row in enumerate(rows):
         if isinstance(row, (str, bytes)) or not isinstance(row, (Sequence, np.ndarray)):
-            raise DataError(f"A list of data must hold rows, each a list of values. Row {i} is {row!r}.")
+            raise DataError(
+                "A list of data must hold rows, each a list of values. {row} is {got!r}.", row=Row(i, True), got=row
+            )
         if len(row) != len(rows[0]):
-            raise DataError(f"Row {i} has {len(row)} values but row 0 has {len(rows[0])}. All rows need as many.")
+            raise DataError(
+                "{row} has {found} values but {first} has {expected}. All rows need the same number.",
+                row=Row(i, True),
+                found=len(row),
+                first=Row(0),
+                expected=len(rows[0]),
+            )
     return {f"x{i + 1}": list(cells) for i, cells in enumerate(zip(*rows, strict=True))}
 
 
@@ -308,7 +384,7 @@ def named(names: Sequence[Any], columns: Sequence[Any]) -> dict[str, Any]:
 
 
 def _twice(name: str) -> DataError:
-    return DataError(f"Two columns are called '{name}'. Rename one of them.")
+    return DataError("Two columns are called '{column}'. Rename one of them.", column=name)
 
 
 def chosen_columns(
@@ -316,7 +392,7 @@ def chosen_columns(
 ) -> list[str]:
     """Names of the columns that are variables, in the order wanted."""
     wanted, out = names_of(columns), names_of(drop)
-    for names, option in ((wanted, "columns="), (out, "drop="), ([weights] if weights else [], "weights=")):
+    for names, option in ((wanted, "columns"), (out, "drop"), ([weights] if weights else [], "weights")):
         for name in names:
             if name not in raw:
                 raise no_column(name, list(raw), option)
@@ -328,16 +404,21 @@ def chosen_columns(
         wanted = [v.name for v in variables if columns is None or v.name in wanted]
     chosen = [name for name in wanted if name not in out and name != weights]
     if not chosen:
-        raise DataError("No column is left after columns=, drop= and weights=." if raw else "The data have no columns.")
+        if not raw:
+            raise DataError("The data have no columns.")
+        options = {name: Advice(name) for name in ("columns", "drop", "weights")}
+        raise DataError("No column is left after {columns}, {drop} and {weights}.", **options)
     return chosen
 
 
 def _lacking(lost: Sequence[str], spare: Sequence[str]) -> DataError:
     """Say which columns of a model the data lack, and which of the others may be meant."""
     near = {name: match for name in lost if (match := _near(name, spare, 1))}
-    meant = "".join(f" Is '{found[0]}' meant to be '{name}'? Then rename it." for name, found in near.items())
-    advice = "Add a column of missing values if it was not asked."
-    return DataError(f"The data lack {_listed(lost)}, which the model has.{meant} {advice}")
+    return DataError(
+        "The data lack {lost}, which the model has.{meant} Add a column of missing values if it was not asked.",
+        lost=_listed(lost),
+        meant="".join(f" Is '{found[0]}' meant to be '{name}'? Then rename it." for name, found in near.items()),
+    )
 
 
 def _near(name: str, names: Sequence[str], most: int) -> list[str]:
@@ -355,8 +436,12 @@ def names_of(given: Any) -> list[str]:
 def no_column(name: str, names: Sequence[str], option: str) -> DataError:
     """Say that a column named in an option does not exist, and which may have been meant."""
     near = _near(name, names, 3)
-    meant = f"Did you mean {_listed(near, ' or ')}?" if near else f"There are {_listed(list(names))}."
-    return DataError(f"There is no column '{name}', which {option} names. {meant}")
+    return DataError(
+        "There is no column '{column}', which {option} names. {meant}",
+        column=name,
+        option=Advice(option),
+        meant=f"Did you mean {_listed(near, ' or ')}?" if near else f"There are {_listed(list(names))}.",
+    )
 
 
 def _listed(names: Sequence[str], between: str = ", ", most: int = 12) -> str:
@@ -378,8 +463,11 @@ def common_length(raw: Mapping[str, Any], chosen: Sequence[str]) -> int:
         check_cells(raw[name], name)
         if len(raw[name]) != len(raw[first]):
             raise DataError(
-                f"Column '{name}' has {len(raw[name])} values but '{first}' has {len(raw[first])}. "
-                "All columns need the same number."
+                "Column '{column}' has {found} values but '{first}' has {expected}. All columns need the same number.",
+                column=name,
+                found=len(raw[name]),
+                first=first,
+                expected=len(raw[first]),
             )
     return len(raw[first])
 
@@ -405,7 +493,7 @@ def read_weights(raw: Mapping[str, Any], weights: Any, n_rows: int, *, decimal: 
         if number is None or isinstance(number, (str, bool, np.bool_)):
             bad[i] = True
         else:
-            numbers[i] = float(number)
+            numbers[i] = _as_float(number)
     if bad.any():
         raise _no_weight(column, bad, name)
     w = numbers[column.codes]
@@ -413,14 +501,25 @@ def read_weights(raw: Mapping[str, Any], weights: Any, n_rows: int, *, decimal: 
     return checked_weights(w, n_rows)
 
 
+def _as_float(number: Any) -> float:
+    """Return a number as a float, one that is too large for it as infinity, which no weight can be."""
+    try:
+        return float(number)
+    except OverflowError:
+        return math.inf
+
+
 def _no_weight(column: Column, bad: NDArray[np.bool_], name: str | None) -> DataError:
     row, found = first_cell(column, bad, None)
     level = column.levels[column.codes[row]]
-    what = "The weights" if name is None else f"The weights in column '{name}'"
-    many = f" and {found - 1:,} more" if found > 1 else ""
     comma = isinstance(level, str) and DECIMAL_COMMA.fullmatch(level.strip())
     return DataError(
-        f"{what} must be numbers. Got {level!r} in row {row}{many}.{' ' + DECIMAL_ADVICE if comma else ''}"
+        "{what} must be numbers. Got {value!r} in {row}{many}." + (f" {DECIMAL_ADVICE}" if comma else ""),
+        what="The weights" if name is None else f"The weights in column '{name}'",
+        value=level,
+        row=Row(row),
+        many=f" and {found - 1:,} more" if found > 1 else "",
+        decimal=DECIMAL,
     )
 
 
@@ -429,35 +528,64 @@ def refuse_missing_weights(weights: NDArray[Any]) -> None:
     empty = np.isnan(weights)
     if empty.any():
         found = int(empty.sum())
-        many = f" (the first of {found:,})" if found > 1 else ""
         raise DataError(
-            f"Row {int(np.argmax(empty))}: the weight is missing{many}. Give it a number; 0 leaves the row out."
+            "{row}: the weight is missing{many}. Give it a number; 0 leaves the row out.",
+            row=Row(int(np.argmax(empty)), True),
+            many=f" (the first of {found:,})" if found > 1 else "",
         )
 
 
 # ---- warnings ----------------------------------------------------------------------------------------------------
 
 
-def warn_of_constants(variables: Sequence[Variable]) -> None:
-    """Warn of columns of one value."""
+def warn_of_variables(variables: Sequence[Variable]) -> None:
+    """Warn of columns of one value, and of declared levels that were left out."""
     single = [v.name for v in variables if v.cardinality == 1]
     if single:
-        some = f"Column {_listed(single)} has" if len(single) == 1 else f"Columns {_listed(single)} have"
-        _warn(f"{some} one value only, which tells nothing about the rows. L{leave_out(*single)[1:]}.")
+        _warn(
+            "{columns} one value only, which tells nothing about the rows. Leave {it} out with {drop}.",
+            columns=f"Column {_listed(single)} has" if len(single) == 1 else f"Columns {_listed(single)} have",
+            it="it" if len(single) == 1 else "them",
+            drop=LeaveOut(single),
+        )
+    left_out = {v.name: v.never_seen for v in variables if v.never_seen}
+    if left_out:
+        _warn(
+            "No row has {levels}: left out of the model. Count such levels as states with {keep}.",
+            levels=_levels_listed(left_out),
+            keep=Advice("keep_levels", True),
+        )
+
+
+def warn_of_never_seen(found: Mapping[str, Sequence[State]]) -> None:
+    """Warn of levels in new rows that the data of the model declared but no row had."""
+    if found:
+        _warn("No row that the model was learned from has {levels}: treated as missing.", levels=_levels_listed(found))
+
+
+def _levels_listed(levels: Mapping[str, Sequence[State]], most: int = 8) -> str:
+    texts = [f"{some(own)} of column '{name}'" for name, own in list(levels.items())[:most]]
+    return ", ".join(texts) + (f" and levels of {len(levels) - most} more columns" if len(levels) > most else "")
 
 
 def _warn_of_many_states(table: Table, declared: Collection[str]) -> None:
-    """Warn of columns that are no questions with a few answers: they fill the classes with noise."""
+    """Warn of columns that are not questions with a few answers: they fill the classes with noise."""
     for i, variable in enumerate(table.variables):
         found = variable.cardinality
         cases = float(table.weights[table.codes[:, i] >= 0].sum())
         if variable.edges is None and (found > MANY_STATES or (found > FEW_STATES and cases < CASES * found)):
             numbers = variable.name not in declared and _holds_numbers(variable)
-            cut = f"cut it with bins={{'{variable.name}': 3}}, " if numbers else ""
             _warn(
-                f"Column '{variable.name}' has {found:,} different values in {cases:,.6g} cases, and each is a state "
-                f"of its own. If it is no question with so many answers, {cut}merge rare values with merge_rare=30, "
-                f"or {leave_out(variable.name)}."
+                "Column '{column}' has {found:,} different values in {cases:,.6g} cases, and each is a state of its "
+                "own. If it is not a question with so many answers, "
+                + ("cut it with {cut}, " if numbers else "")
+                + "merge rare values with {merge}, or leave it out with {drop}.",
+                column=variable.name,
+                found=found,
+                cases=cases,
+                cut=Advice("bins", {variable.name: 3}),
+                merge=Advice("merge_rare", 30),
+                drop=LeaveOut([variable.name]),
             )
 
 
@@ -465,5 +593,5 @@ def _holds_numbers(variable: Variable) -> bool:
     return all(isinstance(s, (int, float)) and not isinstance(s, bool) for s in variable.states)
 
 
-def _warn(text: str) -> None:
-    warnings.warn(text, LatentreeWarning, stacklevel=4)
+def _warn(text: str, **fields: Any) -> None:
+    warnings.warn(LatentreeWarning(text, **fields), stacklevel=4)

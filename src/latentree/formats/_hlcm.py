@@ -8,23 +8,28 @@ from __future__ import annotations
 
 import os
 import re
+from array import array
+from itertools import islice
 
 import numpy as np
 
 from .._table import Table
 from ..errors import DataError, FileFormatError
 from ._columns import Column, Frame
-from ._text import PathLike, read_text_file, write_text_file
+from ._text import PathLike, lines_of, read_text_file, write_text_file
 
 __all__ = ["is_hlcm", "read_hlcm", "write_hlcm"]
 
 NAME = re.compile(r"\s*Name\s*:", re.IGNORECASE)
+SAMPLE = 1 << 20
+"""Characters of a text that are looked at to tell what it is."""
+
 AWKWARD = re.compile(r"[^\w.+<>=()-]+")
 """What the blanks and colons of the format leave no room for."""
 
 
 def read_hlcm(path: PathLike, *, encoding: str | None = None) -> Frame:
-    """Read an HLCM file: every listed state is kept, whether or not a pattern has it.
+    """Read an HLCM file; listed states that no pattern has are known but, by default, not counted.
 
     Parameters
     ----------
@@ -36,15 +41,15 @@ def read_hlcm(path: PathLike, *, encoding: str | None = None) -> Frame:
     Raises
     ------
     FileFormatError
-        When it is no such file; the message names the line.
+        When it is not such a file; the message names the line.
     """
     states: dict[str, tuple[str, ...]] = {}
-    codes: list[list[int]] = []
-    weights: list[float] = []
+    codes, weights = array("i"), array("d")
     named = False
-    for i, line in enumerate(read_text_file(path, encoding).splitlines(), 1):
+    file = os.fspath(path)
+    for i, line in enumerate(lines_of(read_text_file(path, encoding), file), 1):
         bare = line.split("//", 1)[0].strip()
-        where = f"'{os.fspath(path)}', line {i}"
+        where = f"'{file}', line {i}"
         if not bare:
             continue
         if not named and not states and NAME.match(bare):
@@ -55,18 +60,18 @@ def read_hlcm(path: PathLike, *, encoding: str | None = None) -> Frame:
             _add_variable(states, bare, where)
         else:
             row, weight = _pattern(bare, states, where)
-            codes.append(row)
+            codes.extend(row)
             weights.append(weight)
     if not states:
-        raise FileFormatError(f"'{os.fspath(path)}' has no line with a variable and its states; it is no HLCM file.")
+        raise FileFormatError("'{file}' has no line with a variable and its states; it is not an HLCM file.", file=file)
     if not codes:
-        raise DataError(f"'{os.fspath(path)}' has no rows.")
-    table = np.array(codes, dtype=np.int32)
+        raise DataError("'{file}' has no rows.", file=file)
+    table = np.frombuffer(codes, dtype=np.int32).reshape(len(weights), len(states))
     columns = {
         name: Column(np.ascontiguousarray(table[:, j]), levels, declared=True, untyped=True)
         for j, (name, levels) in enumerate(states.items())
     }
-    return Frame(columns, np.array(weights))
+    return Frame(columns, np.frombuffer(weights))
 
 
 def write_hlcm(table: Table, path: PathLike, *, name: str = "data") -> None:
@@ -89,7 +94,7 @@ def write_hlcm(table: Table, path: PathLike, *, name: str = "data") -> None:
     >>> from latentree.formats import read_table
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     write_hlcm(Table.from_codes([[0, 1], [1, -1]]), folder + "/some.hlcm")
-    ...     read_table(folder + "/some.hlcm").variables[1].states
+    ...     read_table(folder + "/some.hlcm", keep_levels=True).variables[1].states
     (0, 1)
     """
     lines = [f"Name: {_simple(name)}"]
@@ -104,7 +109,7 @@ def write_hlcm(table: Table, path: PathLike, *, name: str = "data") -> None:
 
 def is_hlcm(text: str) -> bool:
     """Whether a text starts as an HLCM file does."""
-    lines = (line.split("//", 1)[0] for line in text.splitlines()[:50])
+    lines = (line.split("//", 1)[0] for line in islice(lines_of(text[:SAMPLE], ""), 50))
     return NAME.match(next((line for line in lines if line.strip()), "")) is not None
 
 

@@ -6,8 +6,13 @@ What the file holds
     ``"latentree-model"`` and 1. A reader refuses versions above its own.
 ``written_by``, ``provenance``
     Which latentree wrote it, and where the model comes from, as far as it knows.
+``recipe``
+    How the data were read, if it is known: see :class:`latentree.formats.Recipe`.
 ``variables``
-    The manifest variables in order: name, states, and the bin edges of a variable that was cut. A state is text, a
+    The manifest variables in order: name, states, the bin edges of a variable that was cut, the values that were
+    merged into each state (``merged``), the position of the state that rare values were pooled in (``other``), and
+    levels that the data declared but no row had (``never_seen``). Without ``merged``, as in files of version 0.1,
+    ``a | b`` stands for the values ``a`` and ``b``, and ``(other)`` for a pool. A state is text, a
     whole number or a truth value as JSON has them, or ``{"float": 1.0}``: the number 1.0 is not the state 1, and not
     every program keeps them apart.
 ``nodes``
@@ -38,9 +43,10 @@ import numpy as np
 from .._files import MAX_BYTES, read_text, write_atomically
 from .._model import Model
 from .._tree import Tree
-from .._variables import State, Variable
+from .._variables import State, Variable, looks_merged, read_from_text
 from ..errors import FileFormatError, LatentreeError, ModelError
 from ._network import from_the_root
+from ._recipe import KEY, Recipe
 
 __all__ = ["FORMAT", "VERSION", "dumps", "load", "loads", "save", "schema"]
 
@@ -135,11 +141,14 @@ def dumps(model: Model) -> str:
     <BLANKLINE>
     """
     tree = model.tree
+    provenance = dict(model.provenance)
+    recipe = provenance.pop(KEY, None)
     parts = [
         f'  "format": {_text(FORMAT)}',
         f'  "version": {VERSION}',
         f'  "written_by": {_text(_written_by())}',
-        f'  "provenance": {_text(_plain(model.provenance, "provenance"))}',
+        f'  "provenance": {_text(_plain(provenance, "provenance"))}',
+        *([] if recipe is None else [f'  "recipe": {_text(_plain(recipe, KEY))}']),
         f'  "variables": [\n{_lines(variable_text(v) for v in model.variables)}\n  ]',
         f'  "nodes": [\n{_lines(_node_text(model, v) for v in range(tree.n_nodes))}\n  ]',
     ]
@@ -169,6 +178,12 @@ def variable_text(variable: Variable) -> str:
     out: dict[str, Any] = {"name": variable.name, "states": [_stored(s, variable) for s in variable.states]}
     if variable.edges is not None:
         out["edges"] = [_number(e, f"An edge of variable '{variable.name}'") for e in variable.edges]
+    if variable.merged or looks_merged(variable.states):  # where the text alone could mislead, it is said either way
+        out["merged"] = [[_stored(s, variable) for s in group] for group in variable.merged]
+    if variable.other is not None:
+        out["other"] = variable.other
+    if variable.never_seen:
+        out["never_seen"] = [_stored(s, variable) for s in variable.never_seen]
     return _text(out)
 
 
@@ -253,6 +268,8 @@ def loads(text: str) -> Model:
     _check_names(variables, nodes)
     nodes = from_the_root(nodes)
     provenance = _field({"provenance": {}, **document}, "provenance", dict, "The file")
+    if KEY in document:
+        provenance = {**provenance, KEY: Recipe.from_plain(document[KEY]).to_plain()}
     try:
         tree = _tree(nodes, variables)
         return Model(tree, tuple(variables), _parameters(nodes), provenance)
@@ -340,10 +357,17 @@ def variable_from(raw: Any, position: int) -> Variable:
     where = f"Variable '{name}'"
     states = tuple(_state(s, where) for s in _field(raw, "states", list, where))
     edges = None if raw.get("edges") is None else tuple(_float(e, where) for e in _field(raw, "edges", list, where))
+    groups = _field(raw, "merged", list, where) if "merged" in raw else []
+    if not all(isinstance(group, list) for group in groups):
+        raise FileFormatError("{where}: 'merged' must hold a list for each state.", where=where)
+    merged = tuple(tuple(_state(s, where) for s in group) for group in groups)
+    other = None if raw.get("other") is None else _field(raw, "other", int, where)
+    never_seen = tuple(_state(s, where) for s in _field(raw, "never_seen", list, where)) if "never_seen" in raw else ()
     try:
-        return Variable(name, states, edges)
+        variable = Variable(name, states, edges, merged, other, never_seen)
     except LatentreeError as error:
         raise FileFormatError(str(error)) from None
+    return read_from_text(variable) if "merged" not in raw and looks_merged(states) else variable
 
 
 def _state(raw: Any, where: str) -> State:

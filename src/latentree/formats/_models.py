@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import importlib
 import os
-from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from .._registry import Registry
 from ..errors import FileFormatError, bad_parameter
+from ._formats import MODEL_FORMATS, ModelFormat, by_suffix
 
 if TYPE_CHECKING:
     from .._model import Model
@@ -17,44 +17,7 @@ if TYPE_CHECKING:
 __all__ = ["FORMATS", "ModelFormat", "format_of", "load", "save", "text_of"]
 
 
-@dataclass(frozen=True)
-class ModelFormat:
-    """A kind of model file.
-
-    Parameters
-    ----------
-    title : str
-        What it is.
-    suffixes : tuple of str
-        How names of such files end.
-    module : str
-        Which module of this package reads and writes it.
-    is_read : bool
-        Whether it can be read.
-    is_xml : bool
-        Whether the file itself tells its encoding.
-    """
-
-    title: str
-    suffixes: tuple[str, ...]
-    module: str
-    is_read: bool = True
-    is_xml: bool = False
-
-
-FORMATS = {
-    "json": ModelFormat("latentree's own, which keeps everything", (".json",), "_json"),
-    "bif": ModelFormat("BIF: bnlearn, HLTA, JavaBayes, pgmpy, pyAgrum", (".bif",), "_bif"),
-    "xmlbif": ModelFormat(
-        "XMLBIF: JavaBayes, Weka, SamIam, pgmpy, pyAgrum",
-        (".xmlbif", ".bifxml", ".xbif", ".xml"),
-        "_xmlbif",
-        is_xml=True,
-    ),
-    "net": ModelFormat("NET: Hugin, bnlearn, pgmpy, pyAgrum", (".net", ".hugin"), "_net"),
-    "xdsl": ModelFormat("XDSL: GeNIe and SMILE, pgmpy, pyAgrum", (".xdsl",), "_xdsl", is_xml=True),
-    "dot": ModelFormat("DOT: a drawing for Graphviz, without probabilities", (".dot", ".gv"), "_dot", is_read=False),
-}
+FORMATS = MODEL_FORMATS
 
 
 def format_of(path: str | os.PathLike[str]) -> str | None:
@@ -65,8 +28,7 @@ def format_of(path: str | os.PathLike[str]) -> str | None:
     >>> format_of("asia.BIF.gz"), format_of("model")
     ('bif', None)
     """
-    name = Path(path).name.lower().removesuffix(".gz")
-    return next((kind for kind, one in FORMATS.items() if name.endswith(one.suffixes)), None)
+    return by_suffix(path, FORMATS)
 
 
 def load(
@@ -101,9 +63,7 @@ def load(
     True
     """
     kind = format or format_of(path) or "json"
-    if kind not in FORMATS or not FORMATS[kind].is_read:
-        readable = [name for name, one in FORMATS.items() if one.is_read]
-        raise bad_parameter("format", "load", " or ".join(map(repr, readable)), kind)
+    Registry("format", {name: one for name, one in FORMATS.items() if one.is_read}).find(kind, owner="load")
     if kind == "json":
         if latent is not None:
             raise bad_parameter("latent", "load", "None for a file of latentree, which says it itself", latent)
@@ -119,7 +79,9 @@ def load(
             content = read_text_file(path, encoding, max_bytes=4 * MAX_CHARACTERS)
         model: Model = own.loads(content, latent=latent)
     except FileFormatError as error:
-        raise FileFormatError(f"Cannot read the model file '{os.fspath(path)}': {error}") from None
+        raise FileFormatError(
+            "Cannot read the model file '{file}': {error}", file=os.fspath(path), error=error
+        ) from None
     return model
 
 
@@ -132,7 +94,9 @@ def _load_own(path: str | os.PathLike[str]) -> Model:
     try:
         return loads(read_text_file(path))
     except FileFormatError as error:
-        raise FileFormatError(f"Cannot read the model file '{os.fspath(path)}': {error}") from None
+        raise FileFormatError(
+            "Cannot read the model file '{file}': {error}", file=os.fspath(path), error=error
+        ) from None
 
 
 def save(model: Model, path: str | os.PathLike[str], *, format: str | None = None) -> None:
@@ -157,11 +121,10 @@ def save(model: Model, path: str | os.PathLike[str], *, format: str | None = Non
 
 def text_of(model: Model, format: str) -> str:
     """Return what :func:`save` writes."""
-    if format not in FORMATS:
-        raise bad_parameter("format", "save", " or ".join(map(repr, FORMATS)), format)
+    FORMATS.find(format, owner="save")
     text: str = _module(format).dumps(model)
     return text
 
 
 def _module(kind: str) -> Any:
-    return importlib.import_module(f".{FORMATS[kind].module}", __package__)
+    return importlib.import_module(FORMATS[kind].module)

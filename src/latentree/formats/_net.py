@@ -8,15 +8,15 @@ from dataclasses import dataclass
 from .._model import Model
 from ..errors import FileFormatError
 from ._network import IDENTIFIER, WORD, Dialect, Latent, Node, Room, network_of, only_parent, table_of, to_model
-from ._tokens import Tokens, number, text_in
+from ._tokens import QUOTED, Tokens, number, text_in
 
 __all__ = ["DIALECT", "dumps", "loads"]
 
 TOKEN = re.compile(
-    r"""(?P<skip>\s+|%[^\n]*)
-    |"(?:[^"\\]|\\.)*+"
-    |[{}()=;|]
-    |[^\s{}()=;|"%]++""",
+    rf"""(?P<skip>\s+|%[^\n]*)
+    |{QUOTED}
+    |[{{}}()=;|]
+    |[^\s{{}}()=;|"%]+""",
     re.VERBOSE | re.DOTALL,
 )
 

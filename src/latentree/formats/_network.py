@@ -11,6 +11,12 @@ formats share. What latentree knows beyond that is kept in properties of the nod
     Its states with their types (text, whole number, float, boolean), where the file does not say the same without.
 ``latentree_edges = 18.0 65.0``
     Where a continuous column was cut.
+``latentree_merged = - t:often,t:always``
+    For each state the values that were merged into it.
+``latentree_other = 2``
+    Position of the state that rare values were pooled in.
+``latentree_never_seen = t:refused``
+    Levels that the data declared but no row had.
 ``latentree_column = 3``
     Which of the variables it is, counted from 0, where the order of the nodes does not tell.
 
@@ -301,15 +307,26 @@ def _is_latent(node: Node) -> bool:
 def _variable(node: Node, name: str) -> Variable:
     told = node.properties.get(PREFIX + "states")
     states = _usual_states(node.states) if told is None else tuple(_state(s, node) for s in told.split())
-    edges = node.properties.get(PREFIX + "edges")
+    own = {key: node.properties.get(PREFIX + key) for key in ("edges", "merged", "other", "never_seen")}
     try:
         if len(states) != len(node.states):
             raise ValueError
-        return Variable(name, states, None if edges is None else tuple(float(e) for e in edges.split()))
+        return Variable(
+            name,
+            states,
+            None if own["edges"] is None else tuple(float(e) for e in own["edges"].split()),
+            tuple(_group(text, node) for text in (own["merged"] or "").split()),
+            None if own["other"] is None else int(own["other"]),
+            tuple(_state(text, node) for text in (own["never_seen"] or "").split()),
+        )
     except ValueError as error:
         if isinstance(error, LatentreeError):
             raise
         raise _damaged(node) from None
+
+
+def _group(text: str, node: Node) -> tuple[State, ...]:
+    return () if text == "-" else tuple(_state(own, node) for own in text.split(","))
 
 
 def _usual_states(texts: Sequence[str]) -> tuple[State, ...]:
@@ -369,6 +386,12 @@ def _told(variable: Variable, written: Sequence[str]) -> dict[str, str]:
         out["states"] = " ".join(_typed_text(s) for s in variable.states)
     if variable.edges is not None:
         out["edges"] = " ".join(repr(e) for e in variable.edges)
+    if variable.merged:
+        out["merged"] = " ".join(",".join(map(_typed_text, group)) or "-" for group in variable.merged)
+    if variable.other is not None:
+        out["other"] = str(variable.other)
+    if variable.never_seen:
+        out["never_seen"] = " ".join(map(_typed_text, variable.never_seen))
     return out
 
 

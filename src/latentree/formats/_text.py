@@ -7,23 +7,41 @@ import gzip
 import io
 import os
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TextIO
 
 from .._files import read_at_most, write_atomically
-from ..errors import FileFormatError, bad_parameter
+from ..errors import Advice, FileFormatError, bad_parameter
 
-__all__ = ["MAX_BYTES", "PathLike", "open_text_file", "read_bytes", "read_text_file", "write_text_file"]
+__all__ = [
+    "MAX_BYTES",
+    "PathLike",
+    "lines_in",
+    "lines_of",
+    "open_text_file",
+    "read_bytes",
+    "read_text_file",
+    "write_text_file",
+]
 
 PathLike = str | os.PathLike[str]
 
 MAX_BYTES = 1 << 32
 """Text above this size, packed or not, is not read: it would not fit into memory several times."""
 
-RATIO, UNSUSPECTED = 250, 1 << 28
+RATIO, UNSUSPECTED = 20, 3 << 27
 """How many times its size a packed file may hold, and what may be there in any case. Tables pack to a tenth or so."""
+
+MAX_LINE = 1 << 25
+"""Most characters of a line of data: 100,000 columns of 300 characters each."""
+
+PIECE = 1 << 20
+"""Characters that are cut into lines at a time."""
+
+ENCODING_ADVICE = "Give the file's encoding, for example {windows} (Windows) or {latin}."
+ENCODINGS = {"windows": Advice("encoding", "cp1252"), "latin": Advice("encoding", "latin-1")}
 
 MARKS = ((codecs.BOM_UTF8, "utf-8-sig"), (codecs.BOM_UTF16_LE, "utf-16"), (codecs.BOM_UTF16_BE, "utf-16"))
 """Byte order marks, which tell the encoding."""
@@ -57,12 +75,22 @@ def read_text_file(path: PathLike, encoding: str | None = None, *, max_bytes: in
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
         raise FileFormatError(
-            f"'{name}', line {line}: byte {error.start} (0x{data[error.start]:02x}) is not {encoding} text. "
-            "Give the file's encoding, for example encoding='cp1252' (Windows) or encoding='latin-1'."
+            "'{file}', line {line}: byte {at} (0x{byte:02x}) is not {encoding} text. " + ENCODING_ADVICE,
+            file=name,
+            line=line,
+            at=error.start,
+            byte=data[error.start],
+            encoding=encoding,
+            **ENCODINGS,
         ) from None
     if "\0" in text:
         line = text.count("\n", 0, text.index("\0")) + 1
-        raise FileFormatError(f"'{name}', line {line}: a zero character. This is not a text file; see format=.")
+        raise FileFormatError(
+            "'{file}', line {line}: a zero character. This is not a text file; see {format}.",
+            file=name,
+            line=line,
+            format=Advice("format"),
+        )
     return text.removeprefix("\ufeff")
 
 
@@ -89,11 +117,64 @@ def open_text_file(path: PathLike, encoding: str | None = None) -> Iterator[Text
             ) from None
         except UnicodeDecodeError as error:
             raise FileFormatError(
-                f"'{name}' is not {own} text (0x{error.object[error.start]:02x} is in it). "
-                "Give the file's encoding, for example encoding='cp1252' (Windows) or encoding='latin-1'."
+                "'{file}' is not {encoding} text (0x{byte:02x} is in it). " + ENCODING_ADVICE,
+                file=name,
+                encoding=own,
+                byte=error.object[error.start],
+                **ENCODINGS,
             ) from None
         except (EOFError, gzip.BadGzipFile, zlib.error) as error:
-            raise FileFormatError(f"'{name}' is packed but cannot be unpacked: {error}.") from None
+            raise FileFormatError(
+                "'{file}' is packed but cannot be unpacked: {error}.", file=name, error=error
+            ) from None
+
+
+def lines_in(read: Callable[[int], str], name: str) -> Iterator[str]:
+    r"""Cut text into lines with their ends, piece by piece; a line that is too long is refused before it is read.
+
+    Parameters
+    ----------
+    read : callable
+        Gives the next characters, at most as many as it is asked for.
+    name : str
+        What to call the file.
+
+    Examples
+    --------
+    >>> list(lines_in(io.StringIO("a\n\nb", newline="").read, "some.csv"))
+    ['a\n', '\n', 'b']
+    """
+    rest, n_lines = "", 0
+    while piece := read(PIECE):
+        whole = rest + piece
+        # A carriage return at the very end may be half of a line end.
+        end = max(whole.rfind("\n"), whole.rfind("\r", 0, len(whole) - 1)) + 1
+        if whole[end - 1 : end + 1] == "\r\n":
+            end += 1
+        for line in io.StringIO(whole[:end], newline=""):
+            n_lines += 1
+            yield line
+        rest = whole[end:]
+        if len(rest) > MAX_LINE:
+            raise FileFormatError(
+                "'{file}', line {line}: more than {most:,} characters without a line end. Such lines are not read.",
+                file=name,
+                line=n_lines + 1,
+                most=MAX_LINE,
+            )
+    yield from io.StringIO(rest, newline="")
+
+
+def lines_of(text: str, name: str) -> Iterator[str]:
+    """Cut a text into lines; see :func:`lines_in`. A list of them could be many times as large as the text."""
+    at = 0
+
+    def read(size: int) -> str:
+        nonlocal at
+        at += size
+        return text[at - size : at]
+
+    return lines_in(read, name)
 
 
 def write_text_file(path: PathLike, text: str) -> None:
@@ -110,7 +191,9 @@ def read_bytes(path: PathLike, *, max_bytes: int = MAX_BYTES) -> bytes:
     if data.startswith(b"\x1f\x8b"):
         data = _unpacked(data, path, max_bytes)
     if len(data) > max_bytes:
-        raise FileFormatError(f"'{os.fspath(path)}' is larger than {max_bytes:,} bytes; such files are not read.")
+        raise FileFormatError(
+            "'{file}' is larger than {most:,} bytes; such files are not read.", file=os.fspath(path), most=max_bytes
+        )
     return data
 
 
@@ -121,10 +204,15 @@ def _unpacked(data: bytes, path: PathLike, max_bytes: int) -> bytes:
         with gzip.GzipFile(fileobj=io.BytesIO(data)) as packed:
             out = read_at_most(packed, limit + 1)
     except (OSError, EOFError, zlib.error) as error:
-        raise FileFormatError(f"'{os.fspath(path)}' is damaged: it cannot be unpacked ({error}).") from None
+        raise FileFormatError(
+            "'{file}' is damaged: it cannot be unpacked ({error}).", file=os.fspath(path), error=error
+        ) from None
     if limit < len(out) <= max_bytes:
         raise FileFormatError(
-            f"'{os.fspath(path)}' unpacks to more than {RATIO} times its size, like a file made to fill the memory. "
-            "Unpack it by hand if it is what it should be."
+            "'{file}' unpacks to more than {limit:,} bytes, {ratio} times its size or more, like a file made to fill "
+            "the memory. Unpack it by hand if it is what it should be.",
+            file=os.fspath(path),
+            limit=limit,
+            ratio=RATIO,
         )
     return out

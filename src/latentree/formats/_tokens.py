@@ -7,10 +7,13 @@ from collections.abc import Iterator
 
 from ..errors import FileFormatError
 
-__all__ = ["MAX_CHARACTERS", "Tokens", "number", "text_in"]
+__all__ = ["MAX_CHARACTERS", "QUOTED", "Tokens", "number", "text_in"]
 
 MAX_CHARACTERS = 1 << 27
 """Network files above this size are not read: the tree with the most probabilities that fits holds millions."""
+
+QUOTED = r'"[^"\\]*(?:\\.[^"\\]*){0,9999}"'
+"""Text in quotes. The engine of regular expressions remembers every repetition, so there is a bound for them."""
 
 ESCAPED = re.compile(r"\\(.)", re.DOTALL)
 

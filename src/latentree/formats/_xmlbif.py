@@ -78,7 +78,14 @@ def loads(data: str | bytes, *, latent: Latent = None) -> Model:
     for element in network.all("variable"):
         name = _only(element, "name", "A <VARIABLE>")
         if name in variables:
-            raise FileFormatError(f"Two variables are called '{name}'.")
+            raise FileFormatError("Two variables are called '{name}'.", name=name)
+        kind = next((value for key, value in element.attributes.items() if key.lower() == "type"), "nature")
+        if kind.strip().lower() in ("decision", "utility"):
+            raise FileFormatError(
+                "The variable '{name}' is a {kind} node; only networks of chance nodes are read.",
+                name=name,
+                kind=kind.strip().lower(),
+            )
         variables[name] = element
     definitions = {}
     for element in network.all("definition", "probability"):

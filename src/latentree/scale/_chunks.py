@@ -18,14 +18,15 @@ from numpy.typing import NDArray
 from .._data import Data
 from .._table import Table
 from .._types import FloatArray
-from .._variables import Variable
-from ..errors import DataError, bad_parameter
+from .._variables import State, Variable
+from ..errors import Advice, DataError, Row, bad_parameter
 from ..formats._coding import Coding, Missing, learn
 from ..formats._columns import Frame, column_from
 from ..formats._frame import (
     MISSING_TEXTS,
     check_options,
     chosen_columns,
+    coded_by,
     common_length,
     cuts_of,
     names_of,
@@ -34,7 +35,8 @@ from ..formats._frame import (
     read_commas,
     read_weights,
     table_from,
-    warn_of_constants,
+    warn_of_never_seen,
+    warn_of_variables,
 )
 from ..runner import OnProgress, Progress
 from ._database import COUNT
@@ -65,6 +67,7 @@ def from_chunks(
     missing: str | Collection[str] | None = MISSING_TEXTS,
     decimal: str = ".",
     merge_rare: float | None = None,
+    keep_levels: bool = False,
     n: float | None = None,
     memory: str | float = "2GB",
     folder: str | os.PathLike[str] | None = None,
@@ -81,7 +84,7 @@ def from_chunks(
         ``key=value`` are columns of Parquet files in them); an iterable of data frames, such as
         ``pandas.read_csv(..., chunksize=100_000)``, or a function that returns one; a DuckDB relation; a Dask DataFrame
         or array.
-    variables, columns, drop, weights, bins, unseen, missing, decimal, merge_rare, n
+    variables, columns, drop, weights, bins, unseen, missing, decimal, merge_rare, keep_levels, n
         As in :meth:`latentree.Table.from_frame`; ``weights`` is the name of a column. With ``bins`` the data are read
         twice, first for the edges, which are exact.
     memory : str or float
@@ -114,9 +117,9 @@ def from_chunks(
 
         return from_dask(
             source, variables=variables, columns=columns, drop=drop, weights=weights, bins=bins, unseen=unseen,
-            missing=missing, decimal=decimal, merge_rare=merge_rare, n=n, memory=memory,
+            missing=missing, decimal=decimal, merge_rare=merge_rare, keep_levels=keep_levels, n=n, memory=memory,
         )  # fmt: skip
-    check_options(variables, bins, unseen, merge_rare)
+    check_options(variables, bins, unseen, merge_rare, n)
     if folder is not None:
         new_folder(folder)
     if variables is not None:
@@ -131,10 +134,13 @@ def from_chunks(
     if variables is None and bins is not None:
         if not pieces.again:
             raise DataError(
-                "With bins= the data are read twice, but this source can be read once only. Give files (counted by "
-                "'merge'), a function that returns the source anew, or variables=."
+                "With {bins} the data are read twice, but this source can be read once only. Give files (counted by "
+                "'merge'), a function that returns the source anew, or the variables of earlier data.",
+                bins=Advice("bins"),
             )
-        variables = variables_of(pieces, columns=columns, drop=drop, bins=bins, merge_rare=merge_rare, **options)
+        variables = variables_of(
+            pieces, columns=columns, drop=drop, bins=bins, merge_rare=merge_rare, keep_levels=keep_levels, **options
+        )
     with tempfile.TemporaryDirectory(prefix="latentree-") as scratch:
         merger = Merger(allowed, Path(scratch))
         if variables is not None:
@@ -143,10 +149,11 @@ def from_chunks(
         else:
             raw = _merge_raw(pieces, merger, Raw(columns, drop, weights, decimal), on_progress)
         if merger.n_runs == 0:
-            return _in_memory(merger, raw, variables, missing, decimal, merge_rare, n)
+            found = {"missing": missing, "decimal": decimal, "merge_rare": merge_rare, "keep_levels": keep_levels}
+            return _in_memory(merger, raw, variables, found, n)
         codings: list[Coding] = []
         if raw is not None:
-            codings = raw.learned(missing=missing, decimal=decimal, merge_rare=merge_rare)
+            codings = raw.learned(missing=missing, decimal=decimal, merge_rare=merge_rare, keep_levels=keep_levels)
             variables = [c.variable for c in codings]
         runs = ((codes if raw is None else _recoded(codes, codings), w) for codes, w in merger.runs())
         n_tables = max(2, math.ceil(8 * merger.n_runs))  # a table is a thirty-second of the memory
@@ -186,15 +193,17 @@ def variables_of(
     drop: str | Sequence[str] | None = None,
     weights: str | None = None,
     bins: Bins = None,
-    merge_rare: float | None = None,
     missing: str | Collection[str] | None = MISSING_TEXTS,
     decimal: str = ".",
+    merge_rare: float | None = None,
+    keep_levels: bool = False,
 ) -> list[Variable]:
     """Find the states of every column from its distinct values alone, in one reading that keeps no rows."""
     raw = Raw(columns, drop, weights, decimal, most=None)
     for piece in pieces:
         raw.codes(piece)
-    return [c.variable for c in raw.learned(missing=missing, decimal=decimal, bins=bins, merge_rare=merge_rare)]
+    found = raw.learned(missing=missing, decimal=decimal, bins=bins, merge_rare=merge_rare, keep_levels=keep_levels)
+    return [coding.variable for coding in found]
 
 
 # ---- reading raw values ------------------------------------------------------------------------------------------
@@ -218,7 +227,7 @@ class Raw:
         names = [own.name for own in self.levels]
         for name in [*names, *([self._weights] if self._weights else [])]:
             if name not in columns:
-                raise DataError(f"Column '{name}' is in the first piece but not in this one.")
+                raise DataError("Column '{column}' is in the first piece but not in this one.", column=name)
         rows = common_length(columns, names)
         w = read_weights(columns, self._weights, rows, decimal=self._decimal)
         given = piece.weights if w is None and isinstance(piece, Frame) else w
@@ -228,7 +237,13 @@ class Raw:
         return [own.codes(column, given) for own, column in zip(self.levels, cells, strict=True)], weights
 
     def learned(
-        self, *, missing: Any, decimal: str, bins: Bins = None, merge_rare: float | None = None
+        self,
+        *,
+        missing: Any,
+        decimal: str,
+        bins: Bins = None,
+        merge_rare: float | None = None,
+        keep_levels: bool = False,
     ) -> list[Coding]:
         """What the raw values mean."""
         if not self.levels:
@@ -240,8 +255,9 @@ class Raw:
             column, cut = own.column(), cuts.get(own.name)
             if decimal == ",":
                 column = read_commas(column, gone, every=True)
-            out.append(learn(own.name, column, own.counts, missing=gone, bins=general, cut=cut, merge_rare=merge_rare))
-        warn_of_constants([coding.variable for coding in out])
+            merging: dict[str, Any] = {"merge_rare": merge_rare, "keep_levels": keep_levels}
+            out.append(learn(own.name, column, own.counts, missing=gone, bins=general, cut=cut, **merging))
+        warn_of_variables([coding.variable for coding in out])
         return out
 
     @classmethod
@@ -285,27 +301,35 @@ def _merge_coded(
     on_progress: OnProgress | None,
 ) -> None:
     told = _Told(on_progress)
+    never_seen: dict[str, list[State]] = {}
     for piece in pieces:
         with told.located():
-            table = table_of_piece(piece, variables, unseen, options)
+            table = table_of_piece(piece, variables, unseen, options, never_seen)
             if table is not None:
                 merger.add(table.codes, table.weights)
         told.piece(_length(piece))
     if not told.pieces:
         raise DataError("There is no piece of data.")
+    warn_of_never_seen(never_seen)
 
 
-def table_of_piece(piece: Any, variables: Sequence[Variable], unseen: str, options: Mapping[str, Any]) -> Table | None:
+def table_of_piece(
+    piece: Any,
+    variables: Sequence[Variable],
+    unseen: str,
+    options: Mapping[str, Any],
+    never_seen: dict[str, list[State]],
+) -> Table | None:
     """The distinct rows of one piece, coded by the states of variables; None if no row counts."""
     columns, rows = raw_columns(piece), _length(piece)
     if rows == 0:
         return None
     if options["weights"] is not None and options["weights"] not in columns:
-        raise no_column(options["weights"], list(columns), "weights=")
+        raise no_column(options["weights"], list(columns), "weights")
     w = read_weights(columns, options["weights"], rows, decimal=options["decimal"])
     if w is not None and not w.any():
         return None
-    return table_from(piece, variables=variables, unseen=unseen, **options)
+    return coded_by(variables, piece, never_seen, unseen=unseen, **options)
 
 
 def _length(piece: Any) -> int:
@@ -316,9 +340,7 @@ def _in_memory(
     merger: Merger,
     raw: Raw | None,
     variables: Sequence[Variable] | None,
-    missing: Any,
-    decimal: str,
-    merge_rare: float | None,
+    options: Mapping[str, Any],
     n: float | None,
 ) -> Table:
     found = merger.merged()
@@ -327,7 +349,7 @@ def _in_memory(
     codes, weights = found
     if raw is None:
         return Table.from_codes(codes, variables, weights, n)
-    table = table_from(raw.frame(codes, weights), missing=missing, decimal=decimal, merge_rare=merge_rare, n=n)
+    table = table_from(raw.frame(codes, weights), n=n, **options)
     own = np.arange(table.n_patterns, dtype=np.int32)
     return Table._made(table.codes, table.weights, table.variables, own, table.n)
 
@@ -382,8 +404,12 @@ class _Located:
 
     def __exit__(self, kind: Any, error: BaseException | None, where: Any) -> None:
         if isinstance(error, DataError) and self.told.pieces:
+            template = error.template if error.fields else error.template.replace("{", "{{").replace("}", "}}")
             raise DataError(
-                f"Piece {self.told.pieces + 1}, whose first row is row {self.told.rows:,} of all: {error}"
+                "Piece {piece}, whose first row is {first_row} of all: " + template,
+                piece=self.told.pieces + 1,
+                first_row=Row(self.told.rows),
+                **error.fields,
             ) from error
 
 

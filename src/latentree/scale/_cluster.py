@@ -17,7 +17,7 @@ from .._types import FloatArray
 from .._variables import Variable
 from ..engine._plan import Passes, Plan
 from ..errors import DataError, LatentreeError
-from ..formats._frame import MISSING_TEXTS
+from ..formats._frame import MISSING_TEXTS, check_options
 from ._chunks import Bins, Raw, bytes_of, from_chunks, table_of_piece
 from ._merge import Codes, distinct
 from ._partitions import Scattered
@@ -48,6 +48,7 @@ def from_dask(
     missing: str | Collection[str] | None = MISSING_TEXTS,
     decimal: str = ".",
     merge_rare: float | None = None,
+    keep_levels: bool = False,
     n: float | None = None,
 ) -> Data:
     """Build a table from a Dask DataFrame or array.
@@ -62,7 +63,7 @@ def from_dask(
         Tables to spread the distinct rows over. Default: one for each thread of the cluster.
     memory : str or float
         If the distinct rows of all partitions take less than a quarter of this, they come here as one ordinary table.
-    variables, columns, drop, weights, bins, unseen, missing, decimal, merge_rare, n
+    variables, columns, drop, weights, bins, unseen, missing, decimal, merge_rare, keep_levels, n
         As in :meth:`latentree.Table.from_frame`.
 
     Returns
@@ -70,20 +71,21 @@ def from_dask(
     Data
         A :class:`~latentree.Table` if the distinct rows are few, otherwise a :class:`Spread`.
     """
+    check_options(variables, bins, unseen, merge_rare, n)
     options: dict[str, Any] = {"weights": weights, "missing": missing, "decimal": decimal}
     parts = _parts(data)
     client = client or _connected()
     if client is None:
         return from_chunks(
             lambda: (part.compute(scheduler="sync") for part in parts), variables=variables, columns=columns, drop=drop,
-            bins=bins, unseen=unseen, merge_rare=merge_rare, n=n, memory=memory, **options,
+            bins=bins, unseen=unseen, merge_rare=merge_rare, keep_levels=keep_levels, n=n, memory=memory, **options,
         )  # fmt: skip
     pieces = client.compute(parts)
     if variables is None:
         chosen = {"columns": columns, "drop": drop, "weights": weights, "decimal": decimal}
         found = client.map(_read, pieces, **chosen, pure=False)
         codings = Raw.joined(client.gather(found)).learned(
-            missing=missing, decimal=decimal, bins=bins, merge_rare=merge_rare
+            missing=missing, decimal=decimal, bins=bins, merge_rare=merge_rare, keep_levels=keep_levels
         )
         variables = [coding.variable for coding in codings]
     coded = client.map(_coded, pieces, variables=tuple(variables), unseen=unseen, options=options, pure=False)
@@ -234,7 +236,7 @@ def _read(piece: Any, columns: Any, drop: Any, weights: str | None, decimal: str
 def _coded(
     piece: Any, variables: tuple[Variable, ...], unseen: str, options: Mapping[str, Any]
 ) -> tuple[Codes, FloatArray]:
-    table = table_of_piece(piece, variables, unseen, options)
+    table = table_of_piece(piece, variables, unseen, options, {})
     if table is None:
         return np.zeros((0, len(variables)), np.int16), np.zeros(0)
     return np.asarray(table.codes), np.asarray(table.weights)

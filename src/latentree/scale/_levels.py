@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._types import FloatArray
-from ..errors import DataError
-from ..formats._columns import Column, leave_out
+from ..errors import Advice, DataError
+from ..formats._columns import Column, LeaveOut
 
 __all__ = ["Levels"]
 
@@ -57,9 +57,12 @@ class Levels:
             place[i] = self._known[key]
         if self._most is not None and len(self._values) > self._most:
             raise DataError(
-                f"Column '{self.name}' has more than {self._most:,} different values. If it is a measurement, give its "
-                f"edges, for example bins={{'{self.name}': [10, 20]}}, or the variables of earlier data; otherwise "
-                f"{leave_out(self.name)}."
+                "Column '{column}' has more than {most:,} different values. If it is a measurement, give its edges, "
+                "for example {bins}, or the variables of earlier data; otherwise leave it out with {drop}.",
+                column=self.name,
+                most=self._most,
+                bins=Advice("bins", {self.name: [10, 20]}),
+                drop=LeaveOut([self.name]),
             )
         self._counts = np.r_[self._counts, np.zeros(len(self._values) - len(self._counts))]
         known = place[:-1] >= 0

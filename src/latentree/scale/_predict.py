@@ -15,9 +15,10 @@ import numpy as np
 
 from .._model import Model
 from .._types import FloatArray
+from .._variables import State
 from ..errors import DataError, ParameterError, missing_extra
 from ..formats._columns import Column, column_from
-from ..formats._frame import MISSING_TEXTS, raw_columns, table_from
+from ..formats._frame import MISSING_TEXTS, coded_by, raw_columns, warn_of_never_seen
 from ..infer import log_likelihood_rows, posterior
 from ..runner import OnProgress, Progress
 from ._sources import Pieces
@@ -54,11 +55,13 @@ def posteriors(
     ...     print(p["z"].max().round(3), log_p.round(2))
     1.0 [-0.69]
     """
+    never_seen: dict[str, list[State]] = {}
     for piece in Pieces(source, None, reading):
         if len(next(iter(raw_columns(piece).values()), ())) == 0:
             continue
-        table = table_from(piece, variables=model.variables, unseen=unseen, missing=missing, decimal=decimal)
+        table = coded_by(model.variables, piece, never_seen, unseen=unseen, missing=missing, decimal=decimal)
         yield piece, posterior(model, table), log_likelihood_rows(model, table)
+    warn_of_never_seen(never_seen)
 
 
 def assign(
