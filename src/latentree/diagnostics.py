@@ -8,10 +8,10 @@ from math import prod
 
 import numpy as np
 
-from .._model import Model
-from .._types import FloatArray
-from ..estimation._fit import Fit
-from ..estimation._independence import INDEPENDENT, at_independence
+from ._model import Model
+from ._types import FloatArray
+from .estimation._fit import Fit
+from .estimation._independence import INDEPENDENT, at_independence
 
 __all__ = ["Finding", "degrees_of_freedom", "findings", "starts_at_best"]
 

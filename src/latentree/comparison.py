@@ -11,14 +11,14 @@ from typing import Any
 
 import numpy as np
 
-from .. import score as criteria
-from .._table import Table
-from ..dimension import effective_dimension
-from ..errors import LatentreeError, ModelError, bad_parameter
-from ..estimation import Fit, fit_classes
-from ..estimation._fit_checkpoint import FitCheckpoint
-from ..runner import Budget, Clock, OnProgress, StopReason
-from ._diagnostics import SAME_OPTIMUM, findings, starts_at_best
+from . import score as criteria
+from ._table import Table
+from .dimension import effective_dimension
+from .errors import LatentreeError, ModelError, bad_parameter
+from .estimation import Fit, fit_classes
+from .estimation._fit_checkpoint import FitCheckpoint
+from .runner import Budget, Clock, OnProgress, StopReason
+from .diagnostics import SAME_OPTIMUM, findings, starts_at_best
 
 __all__ = ["Comparison", "compare_classes", "compared", "known_scores"]
 
@@ -109,7 +109,7 @@ class Comparison:
         return int(np.argmax([-np.inf if value is None else value for value in values]))
 
     def __repr__(self) -> str:
-        from ._text import to_text
+        from .report import to_text
 
         return to_text(self.to_dict())
 

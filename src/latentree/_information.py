@@ -1,7 +1,7 @@
-"""What the nodes of a model tell about each other, in nats.
+"""Mutual information of the nodes of a model, in nats.
 
 Information curves (Zhang and others, Artif. Intell. Med. 42 (2008) 229-245) show what a latent variable means: its
-manifest variables in falling order of their mutual information with it, and how much the first i of them tell together.
+manifest variables in descending order of their mutual information with it, and that of the first i of them together.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ from math import prod
 import numpy as np
 from numpy.typing import NDArray
 
-from .._model import Model
-from .._types import FloatArray
-from ..engine._plan import Evidence, Plan
-from ..infer import sample
+from ._model import Model
+from ._types import FloatArray
+from .engine._plan import Evidence, Plan
+from .infer import sample
 
-__all__ = ["Curve", "InformationCurves", "edge_information", "entropy_of", "mutual_information"]
+__all__ = ["Curve", "InformationCurves", "Neighbours", "edge_information", "entropy_of", "mutual_information"]
 
 MOST_PATTERNS = 4096
 """Up to this many patterns, all are enumerated; above, this many rows are drawn."""
@@ -120,7 +120,7 @@ class InformationCurves:
     def __init__(self, model: Model, most: int = 12) -> None:
         self.model = model
         self.most = most
-        self._near = _Neighbours(model)
+        self._neighbours = Neighbours(model)
         manifest = [int(v) for v in model.tree.manifest]
         cards = [int(model.tree.cardinality[v]) for v in manifest]
         self.exact = prod(cards) <= MOST_PATTERNS
@@ -140,8 +140,8 @@ class InformationCurves:
 
     def of(self, node: int) -> Curve:
         """Return the curve of one latent variable."""
-        whole = float(entropy_of(self._near.marginals[node]))
-        found = list(islice(self._near.most_telling(node), self.most))
+        whole = float(entropy_of(self._neighbours.marginals[node]))
+        found = list(islice(self._neighbours.most_informative(node), self.most))
         leaves = [v for v, _, _ in found]
         n_exact = self._enumerable(leaves)
         together = [whole - left for left in self._left_exactly(node, leaves[:n_exact])]
@@ -187,10 +187,10 @@ class InformationCurves:
                 own = states[codes[leaf]]
             heard.setdefault(leaf, {})[leaf] = own
             v = leaf
-            for towards in self._near.path(leaf, node):
-                heard.setdefault(towards, {})[v] = _product(heard[v]) @ self._near.across(towards, v).T
+            for towards in self._neighbours.path(leaf, node):
+                heard.setdefault(towards, {})[v] = _product(heard[v]) @ self._neighbours.across(towards, v).T
                 v = towards
-            p = _product(heard[node]) * self._near.marginals[node]
+            p = _product(heard[node]) * self._neighbours.marginals[node]
             total = p.sum(axis=1, keepdims=True)
             yield entropy_of(np.divide(p, total, out=np.zeros_like(p), where=total > 0)), total[:, 0]
 
@@ -207,7 +207,7 @@ def _product(messages: Mapping[int, FloatArray]) -> FloatArray:
 
 
 @dataclass
-class _Neighbours:
+class Neighbours:
     """Ways through a tree and P(next | this) on them."""
 
     model: Model
@@ -236,8 +236,8 @@ class _Neighbours:
         shared = sum(1 for a, b in zip(down, up, strict=False) if a == b)
         return [*up[shared - 1 : -1][::-1], *down[shared:]]
 
-    def most_telling(self, node: int) -> Iterator[tuple[int, float, FloatArray]]:
-        """Manifest nodes, their mutual information with a node, falling, and P(manifest | node).
+    def most_informative(self, node: int) -> Iterator[tuple[int, float, FloatArray]]:
+        """Manifest nodes, in descending order of mutual information with a node, that information, and P(manifest | node).
 
         Nothing beyond a node can tell more than the node itself (data-processing inequality). So the best open end is
         always looked at next, and what comes out comes out in order: only a part of the tree is ever visited.
