@@ -15,7 +15,7 @@ from ._approximate_conjugate import acg_phi, acg_theta, acg_theta_chi2
 from ._classes import fit_classes
 from ._conjugate import cg, gcg
 from ._em import ITERATIONS, TOLERANCE, em
-from ._fit import Fit
+from ._fit import Fit, evaluate
 from ._helmbold import eg_eta, em_eta, gp_eta
 from ._incremental import incremental, nowlan, preferential, sparse
 from ._independence import INDEPENDENT, at_independence
@@ -33,6 +33,7 @@ __all__ = [
     "at_independence",
     "em",
     "estimate",
+    "evaluate",
     "fit_classes",
     "local_em",
     "partial_em",

@@ -16,7 +16,7 @@ from .._types import FloatArray
 from ..errors import ModelError, bad_parameter
 from ..runner import StopReason
 
-__all__ = ["Basis", "Fit", "Held", "Prior", "held_mask", "pseudo_counts"]
+__all__ = ["Basis", "Fit", "Held", "Prior", "evaluate", "held_mask", "pseudo_counts"]
 
 Basis = Literal["probability", "softmax"]
 Prior = float | Mapping[str, ArrayLike] | None
@@ -80,6 +80,34 @@ class Fit:
 
     def __repr__(self) -> str:
         return f"<Fit: log-likelihood {self.log_likelihood:.4f}, {self.n_parameters} parameters, {self.reason.value}>"
+
+
+def evaluate(model: Model, table: Table, *, counts: Counts | None = None, n_jobs: int = 1) -> Fit:
+    """Evaluate a model on data with the parameters it has, as a fit that took no step.
+
+    Parameters
+    ----------
+    model : Model
+        The model.
+    table : Table
+        The data; columns are matched by name, variables the data do not have are missing.
+    counts : Counts, optional
+        Its expected counts on the data, if they are known already.
+    n_jobs : int
+        Threads; they do not change the result.
+
+    Examples
+    --------
+    >>> from latentree import Tree
+    >>> table = Table.from_codes([[0, 0], [1, 1]], weights=[30, 40])
+    >>> fit = evaluate(Model(Tree.star(2, [2, 2]), table.variables, np.full(10, 0.5)), table)
+    >>> round(fit.log_likelihood / (70 * np.log(0.25)), 9), fit.reason.value, fit.evaluations
+    (1.0, 'finished', 1)
+    """
+    if counts is None:
+        counts = table.compiled(model).evaluate(model.parameters, n_jobs=n_jobs)
+    trace = np.array([counts.log_likelihood])
+    return Fit(model, table, counts, trace, StopReason.FINISHED, None, 0.0, 1, trace)
 
 
 def pseudo_counts(tree: Tree, prior: Prior, basis: Basis = "probability") -> FloatArray | None:
