@@ -237,7 +237,7 @@ class Neighbours:
         return [*up[shared - 1 : -1][::-1], *down[shared:]]
 
     def most_informative(self, node: int) -> Iterator[tuple[int, float, FloatArray]]:
-        """Manifest nodes, in descending order of mutual information with a node, that information, and P(manifest | node).
+        """Manifest nodes in descending order of mutual information with a node, that, and P(manifest | node).
 
         Nothing beyond a node can tell more than the node itself (data-processing inequality). So the best open end is
         always looked at next, and what comes out comes out in order: only a part of the tree is ever visited.

@@ -1,9 +1,9 @@
 """The scale on which people see scores.
 
 Functions of :mod:`latentree.score`, model files and the JSON of the commands hold LL - penalty, of which higher is
-better. Whatever a person looks at (text, pages, figures, data frames) shows -2 LL + 2 penalty, of which lower is better,
-as other software for latent class models does, with the log-likelihood beside it. Both are decided here and nowhere
-else. A score that a user wrote is shown as it is.
+better. Whatever a person looks at (text, pages, figures, data frames) shows minus twice that, -2 LL + penalty, of which
+lower is better, as other software for latent class models does, with the log-likelihood beside it. Both are decided
+here and nowhere else. A score that a user wrote is shown as it is.
 """
 
 from __future__ import annotations
@@ -22,7 +22,8 @@ def lower_is_better(score: object) -> bool:
     """Whether a score is shown so that lower is better: those of :mod:`latentree.score` are."""
     from .score import SCORES
 
-    return score in SCORES
+    entry = SCORES.get(score) if isinstance(score, str) else None
+    return entry is not None and not callable(getattr(entry, "function", None))  # which is a user's own
 
 
 def shown_score(value: Value, score: object = "bic") -> Value:

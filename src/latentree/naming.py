@@ -38,8 +38,8 @@ TWO = 2
 def latent_names(model: Model) -> dict[str, str]:
     """Name each latent variable after the manifest variables it explains best.
 
-    A latent variable with two manifest neighbours or more is called after the two of them that tell most about it (by
-    mutual information), one with fewer also after the variables that tell most from further away. Where two names would
+    A latent variable with two manifest neighbours or more is called after the two most informative of them (by
+    mutual information), one with fewer also after the most informative variables further away. Where two names would
     be the same, one is made longer. Rooting, and what the latent variables were called before, change nothing.
 
     Parameters
@@ -76,7 +76,7 @@ def latent_names(model: Model) -> dict[str, str]:
 
 @dataclass(frozen=True)
 class _Leaves:
-    """The manifest variables that a latent one is called after, how many are its neighbours, and what they tell."""
+    """The manifest variables that a latent one is called after, how many are its neighbours, and their information."""
 
     nodes: tuple[int, ...]
     own: int
@@ -84,15 +84,15 @@ class _Leaves:
 
 
 def _leaves(neighbours: Neighbours, z: int) -> _Leaves:
-    """Its manifest neighbours, and others if these are too few; in each part those that tell most first."""
+    """Its manifest neighbours, and others if these are too few; in each part the most informative first."""
     tree = neighbours.model.tree
     beside = [v for v in tree.neighbours(z) if tree.variable[v] >= 0]
-    told = [(mutual_information(neighbours.marginals[z], neighbours.across(z, v)), v) for v in beside]
-    told.sort(key=lambda own: (-own[0], int(tree.variable[own[1]])))
-    if len(told) < TWO:
+    ranked = [(mutual_information(neighbours.marginals[z], neighbours.across(z, v)), v) for v in beside]
+    ranked.sort(key=lambda own: (-own[0], int(tree.variable[own[1]])))
+    if len(ranked) < TWO:
         others = ((information, v) for v, information, _ in neighbours.most_informative(z) if v not in beside)
-        told += islice(others, TWO - len(told))
-    return _Leaves(tuple(v for _, v in told), len(beside), sum(information for information, _ in told))
+        ranked += islice(others, TWO - len(ranked))
+    return _Leaves(tuple(v for _, v in ranked), len(beside), sum(information for information, _ in ranked))
 
 
 def _candidates(tree: Tree, neighbours: Neighbours, z: int, leaves: _Leaves) -> Iterator[str]:

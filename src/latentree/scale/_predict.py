@@ -19,6 +19,7 @@ from ..errors import DataError, ParameterError, missing_extra
 from ..formats._columns import Column, column_from
 from ..formats._frame import MISSING_TEXTS, raw_columns, table_from
 from ..infer import log_likelihood_rows, posterior
+from ..naming import assignment_columns, free_name
 from ..runner import OnProgress, Progress
 from ._sources import Pieces
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from ...engine._plan import Plan
 from ...estimation import Fit
-from .._tree import node_labels
+from ...naming import node_labels
 from ._axes import axes, latent_node, plain
 
 __all__ = ["plot_uncertainty"]
