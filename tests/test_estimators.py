@@ -543,7 +543,7 @@ def test_compare(frame):
     assert found.best_n_classes() == found.best_n_classes("bic") == 2
     assert found.best("bic") is found.fits[1]
     assert all(row["converged"] for row in found.table)
-    assert found.to_frame()["bic"].idxmax() == 1
+    assert found.to_frame()["bic"].idxmin() == 1
     assert found.to_frame("polars").height == 3
     json.dumps(found.to_dict())
     lca = found.best_estimator()

@@ -74,7 +74,7 @@ def command(
 
     How many classes there are is learned, unless --classes says which numbers to compare. The best model is shown: how
     large its classes are and how they answer. AIC = -2 LL + 2 d and BIC = -2 LL + d ln N, where d is the number of
-    parameters: lower is better; --json and model files have LL - d and LL - d/2 ln N, of which higher is better. Relative
+    parameters: lower is better; --json and model files have LL - d and LL - d/2 ln N, higher being better. Relative
     entropy is 1 if the classes of all rows are certain, 0 if they are unknown.
 
     Ctrl-C stops the fitting; the best model so far is shown and written, and the exit status is 130.
