@@ -8,7 +8,7 @@ from typing import Any
 from .._scale import score_label, shown_score
 from ._printable import printable
 
-__all__ = ["criterion_of", "facts", "title_of"]
+__all__ = ["criterion_of", "facts", "origin", "title_of"]
 
 
 def title_of(report: Mapping[str, Any]) -> str:
@@ -55,6 +55,20 @@ def _scores(known: Mapping[str, Any], undefined: str = "") -> list[tuple[str, st
             found.append((name, f"{value if key == 'log_likelihood' else shown_score(value, key):,.2f}"))
         elif undefined:
             found.append((name, undefined))
+    return found
+
+
+def origin(report: Mapping[str, Any]) -> list[tuple[str, Any]]:
+    """Where a model comes from, its scores as people see them."""
+    known = report["provenance"]
+    names = {"aic": "aic", "bic": "bic", "value": criterion_of(report)}
+    found = []
+    for key, value in known.items():
+        score = names.get(key)
+        if score is not None and isinstance(value, int | float):
+            found.append((score_label(score), f"{shown_score(float(value), score):,.10g}"))
+        else:
+            found.append((key, value))
     return found
 
 

@@ -12,7 +12,7 @@ from .._table import Table
 from ..estimation import Fit
 from ..search import Run
 from ._charts import bars_svg, curve_svg, line_svg
-from ._headline import criterion_of, facts, title_of
+from ._headline import criterion_of, facts, origin, title_of
 from ._html import Page, page
 from ._report import Report
 from ._svg import Drawing, shown, tree_svg
@@ -97,7 +97,7 @@ def _parts(name: str, report: Contents) -> Iterator[str]:
         yield from _trace(report["trace"], criterion_of(report))
     if report["provenance"]:
         yield "<h2>Where it comes from</h2>"
-        pairs = "".join(f"<dt>{shown(a)}</dt><dd>{shown(b)}</dd>" for a, b in report["provenance"].items())
+        pairs = "".join(f"<dt>{shown(a)}</dt><dd>{shown(b)}</dd>" for a, b in origin(report))
         yield f'<dl class="facts">{pairs}</dl>'
     yield '<p class="foot">Made by latentree. Scores are -2 log-likelihood + penalty: lower is better. Mutual '
     yield "information is in nats.</p>"

@@ -351,12 +351,12 @@ def _directions(scores: Sequence[str]) -> str:
 
 
 def _searched(report: Report) -> str:
-    """How the numbers of classes were looked at, and which columns were not searched by."""
-    search, others = report["search"], [s for s in report["scores"] if s != report["search"]["criterion"]]
-    only = f" The search was by {search['criterion']}; {' and '.join(others)} were not searched by." if others else ""
-    if len(others) == 1:
-        only = only.replace(" were not", " was not")
-    return f"{search['text']}{only}"
+    """Which numbers of classes the rows are, and which columns say nothing about the best one."""
+    criterion = report["search"]["criterion"]
+    others = [name for name in report["scores"] if name != criterion]
+    rows = f"The rows are the numbers of classes that the search by {criterion} looked at."
+    more = f" By {' or '.join(others)}, another number may be best: that was not searched." if others else ""
+    return printable(rows + more)
 
 
 def _compared_column(report: Report, name: str) -> list[Text]:
