@@ -299,9 +299,9 @@ def bootstrap_tests(
     for k in n_classes:
         if k > 1:
             try:
-                heard = None if watch is None else watch(k)
+                on_progress = None if watch is None else watch(k)
                 rng = np.random.default_rng(seed)
-                found[k] = criteria.bootstrap_lrt(table, k, rng=rng, on_progress=heard, **options)
+                found[k] = criteria.bootstrap_lrt(table, k, rng=rng, on_progress=on_progress, **options)
             except LatentreeError as error:
                 found[k] = error
     return found

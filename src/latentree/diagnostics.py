@@ -26,7 +26,7 @@ optima are rarely this close.
 """
 
 COINCIDE = 0.01
-"""Two classes coincide when none of their probabilities differ by more: far less than data of common size can tell."""
+"""Two classes coincide when none of their probabilities differ by more: far less than data of common size can show."""
 
 BOUNDARY = 1e-6
 """Probabilities this close to 0 or 1 are at the boundary."""
@@ -185,7 +185,7 @@ def _lonely(fit: Fit) -> Iterator[Finding]:
         return
     n = len(fit.starts)
     if n == 1:
-        text = "Only one start was run to the end, so that nothing tells whether a better fit exists. Use more starts."
+        text = "Only one start was run to the end, so that nothing shows whether a better fit exists. Use more starts."
         yield Finding("one-start", text)
     elif starts_at_best(fit) <= 1:
         some = "Only one" if starts_at_best(fit) else "None"
@@ -257,7 +257,7 @@ def run_findings(run: Run) -> list[Finding]:
 
 
 def provenance_findings(provenance: Mapping[str, Any]) -> list[Finding]:
-    """What the provenance of a model tells of the fit or search that it comes from.
+    """What the provenance of a model says about the fit or search that it comes from.
 
     Examples
     --------

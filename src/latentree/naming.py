@@ -32,7 +32,7 @@ LONGEST = 20
 """Names of variables are cut to this within the name of a latent one."""
 
 TWO = 2
-"""How many of them make a name, unless more are needed to tell two names apart."""
+"""How many of them make a name, unless more are needed to distinguish two names."""
 
 
 def latent_names(model: Model) -> dict[str, str]:

@@ -19,7 +19,7 @@ MOST_NODES = 200_000
 def search_result(run: Run, *, seed: int | None = None) -> Run:
     """The same run with its model as people see it (see :func:`latentree.naming.presented`).
 
-    Its fit tells how the search ended, and so does the model, in its provenance, with the steps.
+    Its fit says how the search ended, and so does the model, in its provenance, with the steps.
 
     Examples
     --------
@@ -31,7 +31,7 @@ def search_result(run: Run, *, seed: int | None = None) -> Run:
     (('V1+V4', 'V3+V2'), 0, 'swift')
     """
     model = presented(run.model)
-    told = {
+    known = {
         "method": run.method,
         "score": run.score,
         "value": run.value,
@@ -39,7 +39,7 @@ def search_result(run: Run, *, seed: int | None = None) -> Run:
         "reason": run.reason.value,
         "trace": kept_trace(run),
     }
-    model = replace(model, provenance={**model.provenance, **{k: v for k, v in told.items() if v not in (None, [])}})
+    model = replace(model, provenance={**model.provenance, **{k: v for k, v in known.items() if v not in (None, [])}})
     counts = evaluate(model, run.fit.table).counts
     reason = StopReason.CONVERGED if run.reason.complete else run.reason
     fit = replace(run.fit, model=model, counts=counts, reason=reason, seed=seed, seconds=run.seconds)

@@ -36,7 +36,7 @@ __all__ = ["DataEstimator", "ModelEstimator", "RowDensity", "ScoreMethod", "chec
 
 
 class ScoreMethod:
-    """A method ``score`` of an estimator that has a parameter ``score`` too: what a search shall maximise.
+    """A method ``score`` of an estimator that has a parameter ``score`` too: what a search maximises.
 
     scikit-learn keeps parameters as attributes, which would hide the method. Here the attribute is the method, and the
     parameter stands under the same name in ``get_params()``.
@@ -168,7 +168,7 @@ class ModelEstimator(DataEstimator):
         n = self.model_.tree.n_variables
         return codes[:, :n], codes[:, n:].astype(np.int64)
 
-    # ---- telling ---------------------------------------------------------------------------------------------
+    # ---- reporting -------------------------------------------------------------------------------------------
 
     def scores(self, names: str | Sequence[str] | None = None) -> dict[str, Score]:
         """Score the fit by everything, or by what is named, as LL - penalty; see :func:`latentree.score.scores`."""
@@ -208,7 +208,7 @@ class ModelEstimator(DataEstimator):
         save(self._kept(), path)
 
     def _kept(self) -> Model:
-        """The model with what its file shall say about it."""
+        """The model with what its file says about it."""
         return self.model_
 
 

@@ -216,8 +216,8 @@ class BayesianLatentClass(TransformerMixin, DensityMixin, DataEstimator):  # typ
     def _keep(self, table: Table, seed: int | None) -> None:
         self.table_ = table
         self._seed = seed
-        told = self.report()
-        self.n_classes_ = int(told["n_classes"])
+        report = self.report()
+        self.n_classes_ = int(report["n_classes"])
         self.n_classes_posterior_ = self.draws_.k_posterior
         self.class_draws_ = relabel(self.draws_.given(self.n_classes_))
         summary = summarise(self.class_draws_, level=self.level)
@@ -226,9 +226,9 @@ class BayesianLatentClass(TransformerMixin, DensityMixin, DataEstimator):  # typ
         self.class_sizes_, self.class_sizes_interval_ = summary.weights, summary.weights_interval
         self.profiles_ = dict(zip(table.names, np.split(summary.theta, ends, axis=1), strict=True))
         self.profiles_interval_ = dict(zip(table.names, np.split(summary.theta_interval, ends, axis=2), strict=True))
-        self.r_hat_ = float("nan") if told["r_hat"] is None else told["r_hat"]
-        self.effective_draws_ = float("nan") if told["effective_draws"] is None else told["effective_draws"]
-        self.warnings_ = list(told["warnings"])
+        self.r_hat_ = float("nan") if report["r_hat"] is None else report["r_hat"]
+        self.effective_draws_ = float("nan") if report["effective_draws"] is None else report["effective_draws"]
+        self.warnings_ = list(report["warnings"])
 
     # ---- using it --------------------------------------------------------------------------------------------
 
@@ -277,7 +277,7 @@ class BayesianLatentClass(TransformerMixin, DensityMixin, DataEstimator):  # typ
         out: FloatArray = patterns[np.ix_(rows, rows)]
         return out
 
-    # ---- telling ---------------------------------------------------------------------------------------------
+    # ---- reporting -------------------------------------------------------------------------------------------
 
     def report(self) -> dict[str, Any]:
         """Return all that :meth:`summary` shows as plain values; see :func:`latentree.report.describe_draws`."""

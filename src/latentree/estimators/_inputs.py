@@ -54,7 +54,7 @@ RandomState = int | np.random.RandomState | np.random.Generator | None
 Bins = int | Mapping[str, int | Sequence[float]] | None
 
 SOFTENING = 1e-9
-"""Share of the uniform distribution that tells rows apart which the model itself calls impossible."""
+"""Share of the uniform distribution that separates rows which the model itself calls impossible."""
 
 
 @dataclass(frozen=True)
@@ -142,7 +142,7 @@ def parameters_of(owner: str) -> Iterator[None]:
 
 
 def fit_options(given: LatentClass) -> dict[str, Any]:
-    """Collect what the core is told."""
+    """Collect the options of the fit."""
     return {
         "n_init": int(given.n_init),
         "prior": given.prior,
@@ -154,11 +154,11 @@ def fit_options(given: LatentClass) -> dict[str, Any]:
 
 
 def learn_options(given: LatentClass) -> dict[str, Any]:
-    """Collect what the core is told when the number of classes is learned."""
-    told = fit_options(given)
-    polish = {name: told.pop(name) for name in ("tol", "max_iterations")}
-    del told["n_init"]
-    return {**told, "polish": polish}
+    """Collect the options of the search for the number of classes."""
+    options = fit_options(given)
+    polish = {name: options.pop(name) for name in ("tol", "max_iterations")}
+    del options["n_init"]
+    return {**options, "polish": polish}
 
 
 def report_progress(event: Progress) -> None:
@@ -231,7 +231,7 @@ def weights_of(sample_weight: Any, n_rows: int) -> FloatArray | None:
 
 
 def softened(model: Model) -> Model:
-    """Lift all probabilities above zero, so little that only rows the model calls impossible can tell."""
+    """Lift all probabilities above zero, so little that only rows the model calls impossible are affected."""
     tree = model.tree
     even = np.repeat(1.0 / tree.cardinality, tree.rows * tree.cardinality)
     return model.with_parameters((1 - SOFTENING) * model.parameters + SOFTENING * even)

@@ -275,7 +275,7 @@ class LatentClass(TransformerMixin, RowDensity, ModelEstimator):  # type: ignore
         rows = self._form.rows(codes, self.model_.variables)
         return (rows, classes[:, 0]) if return_classes else rows
 
-    # ---- telling ---------------------------------------------------------------------------------------------
+    # ---- reporting -------------------------------------------------------------------------------------------
 
     def report(self, *, statistics: bool = False) -> dict[str, Any]:
         """Return all that :meth:`summary` shows as plain values; see :func:`latentree.report.describe`."""

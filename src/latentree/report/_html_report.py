@@ -116,7 +116,7 @@ def _latent(report: Contents, z: Contents) -> str:
     notes = [
         f"{100 * p:.1f} %" + ("" if n is None else f" ({n:,.1f} cases)") for p, n in zip(z["sizes"], cases, strict=True)
     ]
-    sure = "" if z["relative_entropy"] is None else f", relative entropy {z['relative_entropy']:.3f}"
+    entropy = "" if z["relative_entropy"] is None else f", relative entropy {z['relative_entropy']:.3f}"
     names = [report["nodes"][u["node"]]["name"] for u in z["leaves"]]
     curve = curve_svg(
         names,
@@ -127,7 +127,7 @@ def _latent(report: Contents, z: Contents) -> str:
     )
     bars = bars_svg(node["labels"], z["sizes"], notes, title=f"Sizes of the states of {z['name']}")
     return (
-        f'<section><h3 id="z{z["node"]}">{shown(z["name"])}</h3><p class="muted">{len(z["sizes"])} states{sure}</p>'
+        f'<section><h3 id="z{z["node"]}">{shown(z["name"])}</h3><p class="muted">{len(z["sizes"])} states{entropy}</p>'
         f'<div class="columns"><div><p class="muted small">Sizes of its states</p>{bars}'
         '<p class="muted small">Mutual information of each variable (bar), and of all<br>up to it (line, per cent '
         "of that of all)</p>"

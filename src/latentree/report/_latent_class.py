@@ -25,7 +25,7 @@ __all__ = ["describe_classes", "profiles", "variable_contents"]
 
 
 def describe_classes(fit: Fit, *, statistics: bool = False, search: Mapping[str, Any] | None = None) -> dict[str, Any]:
-    """Everything worth telling about a fitted latent class model, as plain values that JSON can hold.
+    """Everything to know about a fitted latent class model, as plain values that JSON can hold.
 
     Parameters
     ----------
@@ -133,7 +133,7 @@ def profiles(model: Model) -> dict[str, FloatArray]:
 def _weighted(table: Table) -> int | None:
     """Rows whose weights are no counts. A count means repeating the row, and needs no word."""
     counts = np.array_equal(table.weights, np.round(table.weights))
-    own_size = table.n != table.weights.sum()  # a sample size that was given is no sum of weights
+    own_size = table.n != table.weights.sum()  # a sample size that was given is not a sum of weights
     return None if counts or own_size else int((table.inverse >= 0).sum())
 
 

@@ -28,7 +28,7 @@ __all__ = ["Report", "describe", "describe_run", "describe_tree"]
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Report:
-    """Everything worth telling about a model, found once. Printing it shows it as text, a notebook as a page.
+    """Everything to know about a model, found once. Printing it shows it as text, a notebook as a page.
 
     Attributes
     ----------
@@ -169,7 +169,7 @@ def _search(run: Run) -> dict[str, Any]:
 
 
 def describe(thing: Model | Fit, table: Table | None = None, **options: Any) -> dict[str, Any]:
-    """Everything worth telling about a fitted thing, as plain values that JSON can hold.
+    """Everything to know about a fitted thing, as plain values that JSON can hold.
 
     Parameters
     ----------
@@ -207,7 +207,7 @@ def describe_tree(
     trace: Iterable[Any] | None = None,
     statistics: bool = False,
 ) -> dict[str, Any]:
-    """Everything worth telling about a tree model, as plain values that JSON can hold.
+    """Everything to know about a tree model, as plain values that JSON can hold.
 
     Parameters
     ----------
@@ -263,7 +263,7 @@ def describe_tree(
 
 
 def describe_run(run: Run, *, statistics: bool = False) -> dict[str, Any]:
-    """Everything worth telling about what a search found, as plain values that JSON can hold.
+    """Everything to know about what a search found, as plain values that JSON can hold.
 
     Parameters
     ----------

@@ -22,7 +22,7 @@ HIGH_R_HAT, FEW = 1.05, 100.0
 def describe_draws(
     draws: Draws, *, k: int | None = None, level: float = 0.95, method: str = "stephens", seed: int | None = None
 ) -> dict[str, Any]:
-    """Everything worth telling about draws from the posterior, as plain values that JSON can hold.
+    """Everything to know about draws from the posterior, as plain values that JSON can hold.
 
     Parameters
     ----------

@@ -294,7 +294,7 @@ def _most_frequent(marginal: Sequence[float], most: int | None) -> list[int]:
 def _cell(own: Report, variable: str, label: str) -> Text:
     profile = own["profile"][variable]
     p = profile[label]
-    # The most probable answer of the class, if there is anything to tell it from.
+    # The most probable answer of the class, if there are others.
     dominant = len(profile) > 1 and p == max(profile.values())
     return Text(f"{p:.3f}", style="bold" if dominant else "")
 

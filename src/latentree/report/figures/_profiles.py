@@ -108,7 +108,7 @@ def _profiles(model: Model, z: int, variables: Sequence[str] | None, most: int) 
 def _interval(
     errors: StandardErrors | None, model: Model, z: int, v: int, i: int
 ) -> tuple[FloatArray, FloatArray] | None:
-    """Ends of the intervals of one row, if the variable hangs directly below the latent."""
+    """Ends of the intervals of one row, if the variable is a child of the latent."""
     if errors is None or v == 0 or int(model.tree.parent[v]) != z:
         return None
     return errors.table(v, "lower")[i], errors.table(v, "upper")[i]
