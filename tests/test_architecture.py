@@ -31,17 +31,23 @@ ORDER = [
     "method",
     "engine",
     "infer",
+    "_information",
+    "naming",
     "dimension",
     "estimation",
     "score",
+    "_scale",
     "cardinality",
     "search",
+    "search_result",
+    "diagnostics",
+    "comparison",
     "bayes",
     "formats",
     "datasets",
-    "report",
     "scale",
     "estimators",
+    "report",
     "cli",
 ]
 # Conveniences on the types, imported when they are called.
@@ -55,6 +61,8 @@ LATE = {
     ("_model", "infer"),
     ("_model", "formats"),
     ("_model", "report"),
+    ("comparison", "report"),
+    ("estimators", "report"),
 }
 FOREIGN = {
     "sklearn": {"estimators"},

@@ -3,6 +3,7 @@ from __future__ import annotations
 import json
 import pickle
 import warnings
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -18,7 +19,8 @@ from sklearn.preprocessing import OrdinalEncoder
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import latentree as lt
-from latentree import LatentClass, LatentreeWarning, ParameterError, compare, datasets, score
+from latentree import DataError, LatentClass, LatentreeWarning, ParameterError, compare, datasets, score
+from latentree.formats._frame import table_from
 
 # ---- scikit-learn's own checks -------------------------------------------------------------------------------------
 
@@ -543,7 +545,7 @@ def test_compare(frame):
     assert found.best_n_classes() == found.best_n_classes("bic") == 2
     assert found.best("bic") is found.fits[1]
     assert all(row["converged"] for row in found.table)
-    assert found.to_frame()["bic"].idxmax() == 1
+    assert found.to_frame()["bic"].idxmin() == 1
     assert found.to_frame("polars").height == 3
     json.dumps(found.to_dict())
     lca = found.best_estimator()
@@ -628,3 +630,57 @@ def test_comparisons_mark_what_is_not_identified():
     found = compare(datasets.load_frame("values"), [2, 3], scores=["bic", "bice"], random_state=0)
     assert [row["identified"] for row in found.table] == [True, True, False]
     assert "?3" in repr(found) and "? not identified" in repr(found)
+
+
+# ---- what they are given -------------------------------------------------------------------------------------------
+
+EVERY = [
+    lambda **own: LatentClass(2, **own),
+    lambda **own: lt.LatentTree(**own),
+    lambda **own: lt.LatentTreeClassifier(**own),
+    lambda **own: lt.BayesianLatentClass(n_draws=5, n_burn=5, n_chains=1, **own),
+]
+
+
+@pytest.mark.parametrize("make", EVERY)
+@pytest.mark.parametrize("given", ["survey.csv", b"survey.csv", Path("survey.csv")])
+def test_a_path_instead_of_data_is_answered_with_what_to_pass(make, given):
+    with pytest.raises(DataError, match=r"a data frame, an array or a list of rows.*survey\.csv.*Table\.read"):
+        make().fit(given, [0, 1])
+
+
+def test_a_table_instead_of_data_is_answered_with_who_takes_one():
+    with pytest.raises(DataError, match=r"Got a Table instead.*fit_classes and learn take a Table"):
+        LatentClass(2).fit(lt.datasets.load("carcinoma"))
+
+
+@pytest.mark.parametrize("make", EVERY)
+@pytest.mark.parametrize("bins", [{"age": 1}, {"age": "many"}, 1, 0.5, {"age": [3, 1]}])
+def test_wrong_bins_are_blamed_on_the_estimator_that_was_given_them(make, bins):
+    """Users never called the function that the bins are handed on to."""
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"age": rng.random(30), "a": rng.integers(0, 2, 30), "b": rng.integers(0, 2, 30)})
+    estimator = make(bins=bins)
+    with pytest.raises(ParameterError, match=f"The 'bins' parameter of {type(estimator).__name__} must be"):
+        estimator.fit(frame, frame["b"])
+
+
+@pytest.mark.parametrize("make", EVERY)
+def test_levels_that_no_row_has_are_kept_if_that_is_asked_for(make, monkeypatch):
+    """``keep_levels`` reaches the function that codes the data, and only values that it can have do."""
+    asked = []
+    real = table_from
+
+    def coded(data, **options):
+        asked.append(options.pop("keep_levels", False))
+        return real(data, **options)
+
+    monkeypatch.setattr("latentree.estimators._base.table_from", coded)
+    frame = lt.datasets.load_frame("carcinoma")
+    for keep in (False, True):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", lt.LatentreeWarning)
+            make(keep_levels=keep, random_state=0).fit(frame.drop(columns="G"), frame["G"])
+    assert asked == [False, True]
+    with pytest.raises(ParameterError, match="'keep_levels' parameter"):
+        make(keep_levels="yes").fit(frame, frame["G"])

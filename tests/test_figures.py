@@ -81,7 +81,10 @@ def test_scores_against_classes_and_time(ax):
     plot_scores(compared, ax)
     line = ax.get_lines()[0]
     assert list(line.get_xdata()) == [1, 2, 3]
-    assert list(line.get_ydata()) == [row["bic"] for row in compared.table]
+    assert list(line.get_ydata()) == [-2 * row["bic"] for row in compared.table]
+    assert "lower is better" in ax.get_ylabel()
+    best = ax.get_lines()[1]
+    assert list(best.get_xdata()) == [compared.best_n_classes("bic")]
     ax.clear()
     plot_scores([{"score": -5.0, "seconds": 1.0}, {"score": -4.0, "seconds": 2.5}], ax)
     assert list(ax.get_lines()[0].get_xdata()) == [1.0, 2.5]

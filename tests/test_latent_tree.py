@@ -23,7 +23,7 @@ import latentree as lt
 from latentree import LatentreeWarning, LatentTree, LatentTreeClassifier, datasets, score
 from latentree._tree import Tree
 from latentree.infer import log_likelihood_rows
-from latentree.report import latent_names, named, presented
+from latentree.naming import latent_names, named, presented
 from latentree.search import METHODS
 
 QUICK = {"trials": 0}

@@ -318,6 +318,16 @@ def test_weights_and_missing_cells(tab):
     assert any("" in row for row in saved[1:])
 
 
+def test_an_unfinished_search_is_said_before_anything_else(tab, model):
+    stopped = Model(
+        model.tree, model.variables, model.parameters, {"method": "swift", "score": "bic", "reason": "time"}
+    )
+    page = tab.show(report.explore(stopped, trace=growth(model)))
+    assert "did not come to its end" in page.locator("#panel-overview .warning").first.text_content()
+    page.click("#tab-growth")
+    assert "BIC (lower is better)" in page.locator("#panel-growth h3").all_text_contents()[1]
+
+
 # ---- growth, saving --------------------------------------------------------------------------------------------------
 
 

@@ -203,7 +203,7 @@ def test_ctrl_c_between_two_looks_of_the_engine(run, monkeypatch, tmp_path):
             raise KeyboardInterrupt
         return fit_classes(table, n_classes, **more)
 
-    monkeypatch.setattr("latentree.report._compare.fit_classes", struck)
+    monkeypatch.setattr("latentree.comparison.fit_classes", struck)
     done = run("fit", "carcinoma", "--classes", "1-5", "--out", "m.json", "--json", code=130)
     assert strict(done.stdout)["n_classes"] == 2 and strict(done.stdout)["not_fitted"] == [3, 4, 5]
     assert lt.load(tmp_path / "m.json").tree.cardinality[0] == 2

@@ -9,10 +9,10 @@ from oracle import joint, marginal
 from strategies import models
 
 from latentree import datasets
+from latentree._information import InformationCurves, edge_information, entropy_of
 from latentree._model import Model
 from latentree._tree import Tree
 from latentree._variables import numbered
-from latentree.report._information import InformationCurves, edge_information, entropy_of
 
 
 def told(p: np.ndarray) -> float:
@@ -76,7 +76,7 @@ def test_long_curves_are_drawn_and_never_fall():
 def test_drawn_totals_agree_with_enumerated_ones(monkeypatch):
     model = datasets.generator("d7")
     exact = InformationCurves(model)
-    monkeypatch.setattr("latentree.report._information.MOST_PATTERNS", 500)
+    monkeypatch.setattr("latentree._information.MOST_PATTERNS", 500)
     drawn = InformationCurves(model)
     assert exact.exact and not drawn.exact
     for z in map(int, model.tree.latent):

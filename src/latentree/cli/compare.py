@@ -16,8 +16,11 @@ from .types import CLASSES
 
 if TYPE_CHECKING:
     from .._table import Table
-    from ..report import Comparison
+    from ..comparison import Comparison
+    from ..errors import LatentreeError
     from ..score import BootstrapLrt
+
+    Tests = dict[int, BootstrapLrt | LatentreeError]
 
 __all__ = ["command"]
 
@@ -62,7 +65,7 @@ latentree compare survey.csv --drop id --classes 1-4 --bootstrap 200
 def command(data: str, bootstrap: int | None, as_json: bool, **options: Any) -> int:
     """Compare latent class models with different numbers of classes.
 
-    Every score is on the scale of the log-likelihood and higher is better. A fit marked ! did not converge; one marked
+    Scores are -2 log-likelihood + penalty: lower is better. A fit marked ! did not converge; one marked
     ? has a structure whose parameters the data cannot tell apart. The bootstrap likelihood-ratio test asks whether one
     class more fits better than chance: small p-values speak for it.
     """
@@ -76,7 +79,7 @@ def command(data: str, bootstrap: int | None, as_json: bool, **options: Any) -> 
     source = open_source(data, **options)
     table = table_to_learn_from(source, **options)
     comparison = fitted(table, options, scores, baseline=True)
-    tests = [] if bootstrap is None or comparison.interrupted else _tests(table, comparison, bootstrap, options)
+    tests = {} if bootstrap is None or comparison.interrupted else _tests(table, comparison, bootstrap, options)
     if as_json:
         emit(_document(comparison, tests, source.name, time.perf_counter() - started, options["seed"]))
     else:
@@ -89,40 +92,42 @@ def command(data: str, bootstrap: int | None, as_json: bool, **options: Any) -> 
     return INTERRUPTED if comparison.interrupted else 0
 
 
-def _show_tests(tests: list[BootstrapLrt]) -> None:
+def _show_tests(tests: Tests) -> None:
+    from ..errors import LatentreeError
     from .tables import grid
 
-    rows = [
-        [f"{t.k - 1} against {t.k}", f"{t.statistic:.2f}", f"{t.p_value:.3f}", f"{t.n_replicates:,}"] for t in tests
-    ]
+    rows = []
+    for k, test in tests.items():
+        if isinstance(test, LatentreeError):
+            cells = [f"not done: {test.shown('shell')}", "-", "-"]
+        else:
+            p = "-" if test.p_value is None else f"{test.p_value:.3f}"
+            cells = [f"{test.statistic:.2f}", p, f"{test.n_replicates:,}"]
+        rows.append([f"{k - 1} against {k}", *cells])
     click.echo("Bootstrap likelihood-ratio tests; a small p speaks for the larger number of classes")
     grid(["classes", "statistic", "p", "replicates"], rows, right=["statistic", "p", "replicates"])
 
 
-def _tests(table: Table, comparison: Comparison, n_replicates: int, options: dict[str, Any]) -> list[BootstrapLrt]:
-    import numpy as np
-
-    from ..score import bootstrap_lrt
+def _tests(table: Table, comparison: Comparison, n_replicates: int, options: dict[str, Any]) -> Tests:
+    from ..comparison import bootstrap_tests
     from .progress import meter
 
     numbers = [row["n_classes"] for row in comparison.table if row["n_classes"] > 1]
+    own = {"n_replicates": n_replicates, "n_jobs": options["n_jobs"]}
     with meter(len(numbers)) as shown:
-        return [
-            bootstrap_lrt(
-                table,
-                k,
-                n_replicates=n_replicates,
-                rng=np.random.default_rng(options["seed"]),
-                n_jobs=options["n_jobs"],
-                on_progress=shown.watch(k),
-            )
-            for k in numbers
-        ]
+        return bootstrap_tests(table, numbers, seed=options["seed"], watch=shown.watch, **own)
 
 
-def _document(
-    comparison: Comparison, tests: list[BootstrapLrt], data: str, seconds: float, seed: int
-) -> dict[str, Any]:
+def _plain_test(k: int, test: BootstrapLrt | LatentreeError) -> dict[str, Any]:
+    from ..errors import LatentreeError
+
+    if isinstance(test, LatentreeError):
+        nothing = {"statistic": None, "p_value": None, "n_replicates": 0}
+        return {"n_classes": k, **nothing, "reason": "not done", "message": test.shown("shell")}
+    return test.to_dict()
+
+
+def _document(comparison: Comparison, tests: Tests, data: str, seconds: float, seed: int) -> dict[str, Any]:
     from ..score import aic, bic
 
     best = comparison.best()
@@ -138,6 +143,6 @@ def _document(
         "seconds": seconds,
         "seed": seed,
         **comparison.to_dict(),
-        "bootstrap": [test.to_dict() for test in tests],
+        "bootstrap": [_plain_test(k, test) for k, test in tests.items()],
         "warnings": session().warnings,
     }

@@ -73,8 +73,9 @@ def command(
     whatever it holds; cells may be missing. Columns of numbers need --bins, and identifiers --drop.
 
     How many classes there are is learned, unless --classes says which numbers to compare. The best model is shown: how
-    large its classes are and how they answer. AIC = LL - d and BIC = LL - d/2 ln N, where d is the number of
-    parameters: higher is better. Relative entropy tells how sure the classes of the rows are: 1 certain, 0 not at all.
+    large its classes are and how they answer. AIC = -2 LL + 2 d and BIC = -2 LL + d ln N, where d is the number of
+    parameters: lower is better; --json and model files have LL - d and LL - d/2 ln N, higher being better. Relative
+    entropy is 1 if the classes of all rows are certain, 0 if they are unknown.
 
     Ctrl-C stops the fitting; the best model so far is shown and written, and the exit status is 130.
     """
@@ -132,19 +133,15 @@ def fitted(table: Table, options: dict[str, Any], scores: Sequence[str], *, base
 
 
 def learned(table: Table, options: dict[str, Any], scores: Sequence[str]) -> Comparison:
-    """Learn the number of classes, showing how far it is; a single class is there to compare with."""
-    from dataclasses import replace
-
+    """Learn the number of classes, showing how far it is."""
     import numpy as np
 
     from ..cardinality import learn_classes
-    from ..estimation import fit_classes
-    from ..report import compared
-    from ..runner import Budget, StopReason
+    from ..comparison import searched
+    from ..runner import Budget
     from .progress import meter
 
     tell_resumed(options["resume"])
-    own = {"prior": options["prior"], "n_jobs": options["n_jobs"]}
     with meter(None) as shown:
         found = learn_classes(
             table,
@@ -154,12 +151,10 @@ def learned(table: Table, options: dict[str, Any], scores: Sequence[str]) -> Com
             polish={"tol": options["tol"]},
             checkpoint=options["resume"],
             on_progress=shown.follow(scores[0]),
-            **own,
+            prior=options["prior"],
+            n_jobs=options["n_jobs"],
         )
-    one = fit_classes(table, 1, rng=np.random.default_rng(options["seed"]), tol=options["tol"], **own)
-    fits = [one, found.fit] if found.fit.n_parameters > one.n_parameters else [found.fit]
-    fits = [replace(fit, seed=options["seed"]) for fit in fits]
-    return compared(fits, scores, options["prior"] is None, interrupted=found.reason is StopReason.INTERRUPTED)
+    return searched(found, scores, seed=options["seed"])
 
 
 def _best(comparison: Comparison, asked: tuple[int, ...]) -> Fit:
@@ -178,16 +173,16 @@ def _best(comparison: Comparison, asked: tuple[int, ...]) -> Fit:
 def _show(best: Fit, comparison: Comparison, everything: bool, statistics: bool) -> None:
     from ..report import describe
 
-    if len(comparison.fits) > 1:
+    if len(comparison.table) > 1:
         print_report(comparison.to_dict())
         click.echo()
-    print_report(describe(best, statistics=statistics), everything=everything)
+    print_report(describe(best, statistics=statistics, search=comparison.search), everything=everything)
 
 
 def _document(best: Fit, comparison: Comparison, source: Source, started: float, statistics: bool) -> dict[str, Any]:
     from ..report import describe
 
-    report = describe(best, statistics=statistics)
+    report = describe(best, statistics=statistics, search=comparison.search)
     return {
         "command": "fit",
         "data": source.name,

@@ -17,6 +17,7 @@ from .output import emit, note, print_report, tell_resumed
 if TYPE_CHECKING:
     from .._model import Model
     from .._table import Table
+    from ..report import Report
     from ..search import Run
     from .data import Source
 
@@ -113,11 +114,12 @@ def command(
     check_outputs(outputs, [data, start])
     source = open_source(data, **options)
     table = table_to_learn_from(source, **options)
-    run = _searched(table, options)
-    found = _described(run)
+    described = _searched(table, options)
+    run, found = described.run, _described(described)
+    assert run is not None
     if out is not None:
         _save(run, source, options, found, out)
-    _write(run, source, assign, report, trace)
+    _write(described, run, source, assign, report, trace)
     if as_json:
         emit(_document(run, found, source, time.perf_counter() - started))
     else:
@@ -130,10 +132,10 @@ def command(
     return INTERRUPTED if interrupted else 0
 
 
-def _searched(table: Table, options: dict[str, Any]) -> Run:
+def _searched(table: Table, options: dict[str, Any]) -> Report:
     import numpy as np
 
-    from ..report import learned
+    from ..report import Report
     from ..runner import Budget
     from ..search import learn
     from .data import load_model
@@ -155,7 +157,7 @@ def _searched(table: Table, options: dict[str, Any]) -> Run:
             on_progress=shown.progress,
             **_settings(options["settings"]),
         )
-    return learned(run, seed=options["seed"])
+    return Report.of_search(run, seed=options["seed"])
 
 
 def _settings(given: tuple[str, ...]) -> dict[str, Any]:
@@ -177,14 +179,12 @@ def _settings(given: tuple[str, ...]) -> dict[str, Any]:
 # ---- what comes out ------------------------------------------------------------------------------------------------
 
 
-def _described(run: Run) -> dict[str, Any]:
-    """The report; its warnings are told here, as those of the data were."""
-    from ..report import describe_run
-
-    found = describe_run(run)
+def _described(report: Report) -> dict[str, Any]:
+    """The contents of the report; its warnings are told here, as those of the data were."""
+    found = report.to_dict()
     for text in found["warnings"]:
         warn(text)
-    return {**found, "seed": run.fit.seed, "reason": run.reason.value}
+    return {**found, "seed": found["search"]["seed"], "reason": found["search"]["reason"]}
 
 
 def _save(run: Run, source: Source, options: dict[str, Any], found: dict[str, Any], out: str) -> None:
@@ -198,7 +198,9 @@ def _save(run: Run, source: Source, options: dict[str, Any], found: dict[str, An
     note(f"Model written to '{out}'.")
 
 
-def _write(run: Run, source: Source, assign: str | None, report: str | None, trace: str | None) -> None:
+def _write(
+    described: Report, run: Run, source: Source, assign: str | None, report: str | None, trace: str | None
+) -> None:
     from .files import write_rows
     from .rows import assigned, joined, weighed
 
@@ -206,11 +208,7 @@ def _write(run: Run, source: Source, assign: str | None, report: str | None, tra
         write_rows(joined(weighed(source.frame), assigned(run.model, run.fit.table)), assign)
         note(f"{len(run.fit.table.inverse):,} rows written to '{assign}'.")
     if report is not None:
-        from ..report import write_report
-        from ..search import trace_to_plain
-
-        title = f"Latent tree of {Path(source.name).stem}"
-        write_report(run.model, run.fit.table, report, trace=trace_to_plain(run.trace), title=title)
+        described.to_html(report, title=f"Latent tree of {Path(source.name).stem}")
         note(f"Report written to '{report}'.")
     if trace is not None:
         import json

@@ -51,7 +51,7 @@ def command(
     MODEL is a model file. With --data, also log-likelihood, AIC and BIC, expected cases, how certain the rows' states
     are and, on the page, fit statistics and residuals.
     """
-    from ..report import describe_tree, write_report
+    from ..report import Report
     from .data import load_model, load_trace, shown_table
     from .files import check_outputs
 
@@ -59,15 +59,16 @@ def command(
     loaded = load_model(model)
     check_outputs({"--out": out}, inputs=(model, data, trace))
     table, _ = shown_table(loaded, data, **reading)
-    steps = load_trace(trace)
+    report = Report.of(loaded, table, trace=load_trace(trace))
     if out is not None:
-        write_report(loaded, table, out, trace=steps, title=title)
+        report.to_html(out, title=title)
         note(f"Report written to '{out}'.")
         if not as_json:
             return
-    found = describe_tree(loaded, table, trace=steps)
+    found = report.to_dict()
     if as_json:
         seconds = time.perf_counter() - started
-        emit({"command": "report", **found, "seconds": seconds, "warnings": session().warnings})
+        warnings = [*session().warnings, *found["warnings"]]
+        emit({"command": "report", **found, "seconds": seconds, "warnings": warnings})
     else:
         print_report(found, everything=everything)

@@ -30,15 +30,13 @@ def assigned(model: Model, table: Table) -> dict[str, list[Any]]:
     them, ``name``, ``p_name_0``, ... Cells are empty in rows of weight zero and rows that the model cannot produce.
     """
     from ..infer import posterior
+    from ..naming import assignment_columns
 
-    said = posterior(model, table)
     columns: dict[str, list[Any]] = {}
-    for name, p in said.items():
-        label, prefix = ("class", "p_class") if len(said) == 1 else (name, f"p_{name}_")
-        rows = [None if row[0] != row[0] else row for row in p.tolist()]
-        columns[label] = [None if row is None else row.index(max(row)) for row in rows]
-        for state in range(p.shape[1]):
-            columns[f"{prefix}{state}"] = [None if row is None else round(row[state], DECIMALS) for row in rows]
+    for label, states, probabilities in assignment_columns(posterior(model, table)):
+        columns[label] = [None if state < 0 else state for state in states.tolist()]
+        for name, p in probabilities.items():
+            columns[name] = [None if x != x else round(x, DECIMALS) for x in p.tolist()]
     return columns
 
 

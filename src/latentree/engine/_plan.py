@@ -7,7 +7,9 @@ The compiling and the arithmetic are in C++ (``plan.cpp``, ``kernels.cpp``); thi
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Any
 
@@ -21,7 +23,33 @@ from .._types import FloatArray
 from ..errors import DataError, ModelError
 from . import _core
 
-__all__ = ["Evidence", "Passes", "Plan", "evidence_of"]
+__all__ = ["Evidence", "Passes", "Plan", "SharedPlans", "evidence_of", "sharing"]
+
+SharedPlans = dict[tuple[Any, ...], tuple[Any, ...]]
+"""Plans by what they were compiled from, which is kept with them."""
+
+_SHARED: ContextVar[SharedPlans | None] = ContextVar("shared plans", default=None)
+
+
+@contextmanager
+def sharing(plans: SharedPlans) -> Iterator[None]:
+    """Compile each pair of tree and table at most once in this block: what is in ``plans`` is used again.
+
+    For code that looks at one model and its data in many ways, each of which asks for a plan of its own.
+
+    Examples
+    --------
+    >>> from latentree import datasets
+    >>> model, table = datasets.generator("d7"), datasets.sample_from("d7", 50, 0)
+    >>> with sharing({}):
+    ...     Plan.of(model, table) is Plan.of(model.with_parameters(model.parameters), table)
+    True
+    """
+    token = _SHARED.set(plans)
+    try:
+        yield
+    finally:
+        _SHARED.reset(token)
 
 
 @dataclass(frozen=True, eq=False)
@@ -198,8 +226,16 @@ class Plan(Passes):
 
     @classmethod
     def of(cls, model: Model, table: Table, **options: bool | int | None) -> Plan:
-        """Plan for a model and a table."""
-        return cls(model.tree, evidence_of(model, table), table.weights, **options)  # type: ignore[arg-type]
+        """Plan for a model and a table; see also :func:`sharing`."""
+        shared = _SHARED.get()
+        key = (id(model.tree), id(model.variables), id(table), *sorted(options.items()))
+        if shared is not None and key in shared:
+            plan: Plan = shared[key][0]
+            return plan
+        made = cls(model.tree, evidence_of(model, table), table.weights, **options)  # type: ignore[arg-type]
+        if shared is not None:
+            shared[key] = made, model.tree, model.variables, table  # whose ids are not given to others meanwhile
+        return made
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _compiled, (self.tree, self.evidence, self.weights, self._options)

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from itertools import product
 from math import log
 from types import MethodType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,21 +17,26 @@ from sklearn.utils.validation import check_is_fitted
 
 from .. import score as score_functions
 from .._model import Model
+from .._options import Whole
 from .._table import Table
 from .._types import FloatArray
+from .._variables import Variable
 from ..errors import LatentreeWarning, bad_parameter
 from ..estimation import Fit
 from ..formats._frame import table_from
 from ..infer import find_node, log_likelihood_rows, posterior, query, sample
-from ..report import Page, Shown, class_label, explore, to_text
+from ..naming import class_label
 from ..score import BivariateResiduals, FitStatistics, ScoreValue
-from ._inputs import Form, RandomState, columns_of, generator, is_whole, softened, validated, weights_of
+from ._inputs import Form, RandomState, columns_of, generator, parameters_of, softened, validated, weights_of
 
-__all__ = ["ModelEstimator", "RowDensity", "ScoreMethod", "posteriors"]
+if TYPE_CHECKING:
+    from ..report import Page
+
+__all__ = ["DataEstimator", "ModelEstimator", "RowDensity", "ScoreMethod", "checked_samples", "posteriors"]
 
 
 class ScoreMethod:
-    """A method ``score`` of an estimator that has a parameter ``score`` too: what a search shall maximise.
+    """A method ``score`` of an estimator that has a parameter ``score`` too: what a search maximises.
 
     scikit-learn keeps parameters as attributes, which would hide the method. Here the attribute is the method, and the
     parameter stands under the same name in ``get_params()``.
@@ -50,30 +55,71 @@ class ScoreMethod:
         estimator.__dict__["score"] = value
 
 
-class ModelEstimator(BaseEstimator):  # type: ignore[misc]
-    """An estimator whose ``fit`` leaves a ``fit_`` and its ``model_``."""
+class DataEstimator(BaseEstimator):  # type: ignore[misc]
+    """An estimator that reads data of any form, leaves a ``model_``, and shows itself as text."""
 
-    fit_: Fit
     model_: Model
     bins: Any
+    keep_levels: bool
     unseen: str
     random_state: RandomState
-
-    # ---- data ------------------------------------------------------------------------------------------------
 
     def _training_table(self, X: Any, sample_weight: Any) -> Table:
         data = validated(self, X, reset=True)
         weights = weights_of(sample_weight, data.shape[0])
-        table = table_from(data, weights=weights, bins=self.bins)
+        coding: dict[str, Any] = {"keep_levels": True} if self.keep_levels else {}
+        with parameters_of(type(self).__name__):
+            table = table_from(data, weights=weights, bins=self.bins, **coding)
         self._form = Form.of(data)
         return table
 
     def _table(self, X: Any) -> Table:
         check_is_fitted(self)
+        return self._coded(X, self.model_.variables)
+
+    def _coded(self, X: Any, variables: Sequence[Variable]) -> Table:
+        """New data by the states of earlier ones."""
         columns = columns_of(validated(self, X, reset=False))
         # By position: scikit-learn has compared the names, and lets arrays and frames stand for each other.
-        named = dict(zip((v.name for v in self.model_.variables), columns, strict=True))
-        return table_from(named, variables=self.model_.variables, unseen=self.unseen)
+        named = dict(zip((v.name for v in variables), columns, strict=True))
+        return table_from(named, variables=variables, unseen=self.unseen)
+
+    def report(self) -> dict[str, Any]:
+        """Return all that :meth:`summary` shows as plain values."""
+        raise NotImplementedError
+
+    def summary(
+        self, *, width: int = 80, max_variables: int | None = 30, max_states: int | None = 12, **options: Any
+    ) -> str:
+        """Return what was found as text: sizes, profiles, fit statistics or intervals, warnings and notes.
+
+        Parameters
+        ----------
+        width : int, default 80
+            Columns of text.
+        max_variables, max_states : int or None
+            Of more variables, the most informative are shown; of more states, the most frequent. None shows all.
+        **options
+            Those of :meth:`report`: ``statistics=True`` adds absolute fit, bivariate residuals, average posteriors and
+            all quick scores.
+        """
+        from ..report import Shown, to_text
+
+        contents = self.report(**options)
+        return Shown(to_text(contents, width=width, max_variables=max_variables, max_states=max_states))
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.categorical = True
+        tags.input_tags.string = True
+        tags.input_tags.allow_nan = True
+        return tags
+
+
+class ModelEstimator(DataEstimator):
+    """An estimator whose ``fit`` leaves a ``fit_`` and its ``model_``."""
+
+    fit_: Fit
 
     # ---- what it says ----------------------------------------------------------------------------------------
 
@@ -91,7 +137,7 @@ class ModelEstimator(BaseEstimator):  # type: ignore[misc]
         -------
         dict of state to float
             In the order of the states; classes are ``"class0"``, ``"class1"``, ..., the states of other latent
-            variables 0, 1, ... The keys are tuples of states if ``ask`` is no single name. For arrays, see
+            variables 0, 1, ... The keys are tuples of states if ``ask`` is not a single name. For arrays, see
             :func:`latentree.infer.query`.
 
         Examples
@@ -116,43 +162,16 @@ class ModelEstimator(BaseEstimator):  # type: ignore[misc]
     def _sampled(self, n_samples: int, random_state: RandomState) -> tuple[NDArray[np.int16], NDArray[np.int64]]:
         """Codes of the variables and of the latent variables."""
         check_is_fitted(self)
-        if not is_whole(n_samples, 1):
-            raise bad_parameter("n_samples", "sample", "a whole number of at least 1", n_samples)
+        n_samples = checked_samples(n_samples)
         rng, _ = generator(self.random_state if random_state is None else random_state, "sample")
-        codes = sample(self.model_, int(n_samples), rng, latent=True)
+        codes = sample(self.model_, n_samples, rng, latent=True)
         n = self.model_.tree.n_variables
         return codes[:, :n], codes[:, n:].astype(np.int64)
 
-    # ---- telling ---------------------------------------------------------------------------------------------
-
-    def report(self, *, statistics: bool = False) -> dict[str, Any]:
-        """Return all that :meth:`summary` shows as plain values."""
-        raise NotImplementedError
-
-    def summary(
-        self,
-        *,
-        statistics: bool = False,
-        width: int = 80,
-        max_variables: int | None = 30,
-        max_states: int | None = 12,
-    ) -> str:
-        """Return sizes, profiles, fit statistics, warnings and notes as text.
-
-        Parameters
-        ----------
-        statistics : bool, default False
-            Also absolute fit, bivariate residuals, average posteriors and all quick scores.
-        width : int, default 80
-            Columns of text.
-        max_variables, max_states : int or None
-            Of more variables, those that tell most are shown; of more states, the most frequent. None shows all.
-        """
-        told = self.report(statistics=statistics)
-        return Shown(to_text(told, width=width, max_variables=max_variables, max_states=max_states))
+    # ---- reporting -------------------------------------------------------------------------------------------
 
     def scores(self, names: str | Sequence[str] | None = None) -> dict[str, ScoreValue]:
-        """Score the fit by everything, or by what is named, higher being better; see :func:`latentree.score.scores`."""
+        """Score the fit by everything, or by what is named, as LL - penalty; see :func:`latentree.score.scores`."""
         check_is_fitted(self)
         return score_functions.scores(self.fit_, names)
 
@@ -176,6 +195,8 @@ class ModelEstimator(BaseEstimator):  # type: ignore[misc]
         **options
             Those of :func:`latentree.report.explore`.
         """
+        from ..report import explore
+
         check_is_fitted(self)
         return explore(self.fit_, path=path, **options)
 
@@ -187,15 +208,8 @@ class ModelEstimator(BaseEstimator):  # type: ignore[misc]
         save(self._kept(), path)
 
     def _kept(self) -> Model:
-        """The model with what its file shall say about it."""
+        """The model with what its file says about it."""
         return self.model_
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.categorical = True
-        tags.input_tags.string = True
-        tags.input_tags.allow_nan = True
-        return tags
 
 
 class RowDensity(DensityMixin):  # type: ignore[misc]
@@ -217,8 +231,8 @@ class RowDensity(DensityMixin):  # type: ignore[misc]
     def bic(self, X: Any, sample_weight: Any = None) -> float:
         """Return the Bayesian information criterion for data, -2 log-likelihood + ln(n) parameters. Lower is better.
 
-        The ``bic`` of :mod:`latentree.score`, of reports and of the command line is -1/2 times this, of which higher
-        is better.
+        Text, pages, figures and data frames show this scale too. Functions of :mod:`latentree.score`, model files and
+        JSON have -1/2 times this, of which higher is better.
         """
         return self._criterion(X, sample_weight, log)
 
@@ -238,6 +252,13 @@ class RowDensity(DensityMixin):  # type: ignore[misc]
             return float(rows.sum()), float(len(rows))
         counted = weights > 0  # an impossible row of weight zero does not count
         return float(weights[counted] @ rows[counted]), float(weights.sum())
+
+
+def checked_samples(n_samples: Any) -> int:
+    """How many rows to draw."""
+    if not Whole(1).check(n_samples):
+        raise bad_parameter("n_samples", "sample", str(Whole(1)), n_samples)
+    return int(n_samples)
 
 
 def posteriors(

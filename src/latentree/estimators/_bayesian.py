@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any, Self
 
 import numpy as np
 from joblib import effective_n_jobs
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, DensityMixin, TransformerMixin
+from sklearn.base import DensityMixin, TransformerMixin
 from sklearn.utils.validation import _check_feature_names_in, check_is_fitted
 
+from .._options import AnyOf, Number, OneOf, Whole
 from .._table import Table
 from .._types import FloatArray
 from ..bayes import (
@@ -27,48 +28,30 @@ from ..bayes import (
     similarity,
     summarise,
 )
-from ..errors import LatentreeWarning, bad_parameter
-from ..formats._frame import table_from
-from ..report import Shown, class_label, describe_draws, to_text
+from ..errors import LatentreeWarning
+from ..naming import class_label
 from ..runner import Budget
-from ._inputs import (
-    Bins,
-    Form,
-    RandomState,
-    Rules,
-    _report_progress,
-    check_parameters,
-    columns_of,
-    generator,
-    is_number,
-    is_whole,
-    validated,
-    weights_of,
-)
+from ._base import DataEstimator, checked_samples
+from ._inputs import Bins, Constraints, RandomState, check_parameters, generator, report_progress, weights_of
 
 __all__ = ["BayesianLatentClass"]
 
 
-def _at_least(least: int) -> tuple[Callable[[Any], bool], str]:
-    return lambda x: is_whole(x, least), f"a whole number of at least {least}"
-
-
-_ABOVE_ZERO = (lambda x: is_number(x, 0) and x > 0, "a number above 0")
-_RULES: Rules = {
-    "n_classes": (lambda x: x is None or is_whole(x, 1), "a whole number of at least 1, or None"),
-    "max_classes": _at_least(1),
-    "delta1": _ABOVE_ZERO,
-    "delta2": _ABOVE_ZERO,
-    "n_draws": _at_least(1),
-    "n_burn": _at_least(0),
-    "thin": _at_least(1),
-    "n_chains": _at_least(1),
-    "method": (lambda x: x in SWEEPS and x != "gibbs", "'marginal' or 'reversible_jump'"),
-    "level": (lambda x: is_number(x, 0) and 0 < x < 1, "a number between 0 and 1"),
+_CONSTRAINTS: Constraints = {
+    "n_classes": AnyOf(Whole(1), OneOf(None)),
+    "max_classes": Whole(1),
+    "delta1": Number(above=0),
+    "delta2": Number(above=0),
+    "n_draws": Whole(1),
+    "n_burn": Whole(0),
+    "thin": Whole(1),
+    "n_chains": Whole(1),
+    "method": OneOf(*(name for name in SWEEPS if name != "gibbs")),
+    "level": Number(above=0, below=1),
 }
 
 
-class BayesianLatentClass(TransformerMixin, DensityMixin, BaseEstimator):  # type: ignore[misc]
+class BayesianLatentClass(TransformerMixin, DensityMixin, DataEstimator):  # type: ignore[misc]
     """Latent class analysis the Bayesian way: the number of classes and all else, drawn from the posterior.
 
     Parameters
@@ -87,7 +70,7 @@ class BayesianLatentClass(TransformerMixin, DensityMixin, BaseEstimator):  # typ
         How the number of classes is changed; see :func:`latentree.bayes.sample`.
     level : float, default 0.95
         What the intervals hold.
-    bins, unseen
+    bins, keep_levels, unseen
         As in :class:`LatentClass`.
     random_state : int, RandomState, Generator or None, default None
         Source of randomness. The same number gives the same draws, whatever ``n_jobs`` is.
@@ -157,6 +140,7 @@ class BayesianLatentClass(TransformerMixin, DensityMixin, BaseEstimator):  # typ
         method: str = "marginal",
         level: float = 0.95,
         bins: Bins = None,
+        keep_levels: bool = False,
         unseen: str = "error",
         random_state: RandomState = None,
         n_jobs: int | None = None,
@@ -176,6 +160,7 @@ class BayesianLatentClass(TransformerMixin, DensityMixin, BaseEstimator):  # typ
         self.method = method
         self.level = level
         self.bins = bins
+        self.keep_levels = keep_levels
         self.unseen = unseen
         self.random_state = random_state
         self.n_jobs = n_jobs
@@ -201,10 +186,8 @@ class BayesianLatentClass(TransformerMixin, DensityMixin, BaseEstimator):  # typ
         -------
         self
         """
-        check_parameters(self, own=_RULES)
-        data = validated(self, X, reset=True)
-        table = table_from(data, weights=weights_of(sample_weight, data.shape[0]), bins=self.bins)
-        self._form = Form.of(data)
+        check_parameters(self, own=_CONSTRAINTS)
+        table = self._training_table(X, sample_weight)
         rng, seed = generator(self.random_state)
         self.draws_ = sample(
             table,
@@ -218,7 +201,7 @@ class BayesianLatentClass(TransformerMixin, DensityMixin, BaseEstimator):  # typ
             n_jobs=int(effective_n_jobs(self.n_jobs)),
             budget=Budget(seconds=self.time_limit),
             checkpoint=self.checkpoint,
-            on_progress=_report_progress if self.verbose else None,
+            on_progress=report_progress if self.verbose else None,
         )
         self._keep(table, seed)
         for text in self.warnings_:
@@ -233,8 +216,8 @@ class BayesianLatentClass(TransformerMixin, DensityMixin, BaseEstimator):  # typ
     def _keep(self, table: Table, seed: int | None) -> None:
         self.table_ = table
         self._seed = seed
-        told = self.report()
-        self.n_classes_ = int(told["n_classes"])
+        report = self.report()
+        self.n_classes_ = int(report["n_classes"])
         self.n_classes_posterior_ = self.draws_.k_posterior
         self.class_draws_ = relabel(self.draws_.given(self.n_classes_))
         summary = summarise(self.class_draws_, level=self.level)
@@ -243,9 +226,9 @@ class BayesianLatentClass(TransformerMixin, DensityMixin, BaseEstimator):  # typ
         self.class_sizes_, self.class_sizes_interval_ = summary.weights, summary.weights_interval
         self.profiles_ = dict(zip(table.names, np.split(summary.theta, ends, axis=1), strict=True))
         self.profiles_interval_ = dict(zip(table.names, np.split(summary.theta_interval, ends, axis=2), strict=True))
-        self.r_hat_ = float("nan") if told["r_hat"] is None else told["r_hat"]
-        self.effective_draws_ = float("nan") if told["effective_draws"] is None else told["effective_draws"]
-        self.warnings_ = list(told["warnings"])
+        self.r_hat_ = float("nan") if report["r_hat"] is None else report["r_hat"]
+        self.effective_draws_ = float("nan") if report["effective_draws"] is None else report["effective_draws"]
+        self.warnings_ = list(report["warnings"])
 
     # ---- using it --------------------------------------------------------------------------------------------
 
@@ -283,10 +266,9 @@ class BayesianLatentClass(TransformerMixin, DensityMixin, BaseEstimator):  # typ
     def sample(self, n_samples: int = 1, *, random_state: RandomState = None) -> Any:
         """Draw rows from the posterior predictive distribution, in the form of the training data."""
         check_is_fitted(self)
-        if not is_whole(n_samples, 1):
-            raise bad_parameter("n_samples", "sample", "a whole number of at least 1", n_samples)
+        n_samples = checked_samples(n_samples)
         rng, _ = generator(self.random_state if random_state is None else random_state)
-        return self._form.rows(predictive_rows(self.draws_, int(n_samples), rng), self.table_.variables)
+        return self._form.rows(predictive_rows(self.draws_, n_samples, rng), self.table_.variables)
 
     def similarity(self) -> FloatArray:
         """Return P(in the same class | data) for all pairs of training rows; [rows, rows]."""
@@ -295,14 +277,12 @@ class BayesianLatentClass(TransformerMixin, DensityMixin, BaseEstimator):  # typ
         out: FloatArray = patterns[np.ix_(rows, rows)]
         return out
 
-    # ---- telling ---------------------------------------------------------------------------------------------
-
-    def summary(self, *, width: int = 80, max_variables: int | None = 30, max_states: int | None = 12) -> str:
-        """Return the posterior of the number of classes, sizes and profiles with intervals, and warnings as text."""
-        return Shown(to_text(self.report(), width=width, max_variables=max_variables, max_states=max_states))
+    # ---- reporting -------------------------------------------------------------------------------------------
 
     def report(self) -> dict[str, Any]:
         """Return all that :meth:`summary` shows as plain values; see :func:`latentree.report.describe_draws`."""
+        from ..report import describe_draws
+
         check_is_fitted(self, "draws_")
         return describe_draws(self.draws_, level=self.level, seed=self._seed)
 
@@ -316,16 +296,3 @@ class BayesianLatentClass(TransformerMixin, DensityMixin, BaseEstimator):  # typ
         check_is_fitted(self)
         _check_feature_names_in(self, input_features)
         return np.array([class_label(i) for i in range(len(self.class_sizes_))], dtype=object)
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.categorical = True
-        tags.input_tags.string = True
-        tags.input_tags.allow_nan = True
-        return tags
-
-    def _table(self, X: Any) -> Table:
-        check_is_fitted(self)
-        columns = columns_of(validated(self, X, reset=False))
-        named = dict(zip((v.name for v in self.table_.variables), columns, strict=True))
-        return table_from(named, variables=self.table_.variables, unseen=self.unseen)

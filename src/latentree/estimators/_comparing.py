@@ -10,9 +10,9 @@ from typing import Any
 
 from numpy.typing import ArrayLike
 
+from ..comparison import Comparison, compare_classes
 from ..errors import LatentreeWarning
 from ..estimation import ITERATIONS, TOLERANCE, Fit
-from ..report import Comparison, compare_classes
 from ..runner import Budget
 from ._inputs import (
     Bins,
@@ -28,12 +28,12 @@ __all__ = ["ClassComparison", "compare"]
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ClassComparison(Comparison):
-    """What :func:`compare` returns: a :class:`~latentree.report.Comparison` that also holds the estimators."""
+    """What :func:`compare` returns: a :class:`~latentree.comparison.Comparison` that also holds the estimators."""
 
     estimators: tuple[LatentClass, ...] = ()
 
     def best_estimator(self, score: str | None = None) -> LatentClass:
-        """Return the fitted estimator with the highest score, by default the first of ``scores``."""
+        """Return the best fitted estimator by a score, by default the first of ``scores``."""
         return self.estimators[self._at(score)]
 
 
@@ -46,6 +46,7 @@ def compare(
     n_init: int = 64,
     prior: float | Mapping[str, ArrayLike] | None = None,
     bins: Bins = None,
+    keep_levels: bool = False,
     unseen: str = "error",
     tol: float = TOLERANCE,
     max_iter: int = ITERATIONS,
@@ -64,7 +65,7 @@ def compare(
     n_classes : iterable of int
         How many classes; 1, where the variables are independent, is always among them.
     scores : str or sequence of str
-        Scores of :mod:`latentree.score` to compare by, higher being better; the first decides unless another is named.
+        Scores of :mod:`latentree.score` to compare by; the first decides unless another is named.
     sample_weight : array of float [rows], optional
         What each row counts for.
     time_limit : float, optional
@@ -72,7 +73,7 @@ def compare(
     checkpoint : path, optional
         A file to keep the fits in, also the one under way, and to go on from if it is there. Needs a number for
         ``random_state``.
-    n_init, prior, bins, unseen, tol, max_iter, random_state, n_jobs, verbose
+    n_init, prior, bins, keep_levels, unseen, tol, max_iter, random_state, n_jobs, verbose
         As for :class:`LatentClass`. With a number for ``random_state`` every fit is the one that
         :class:`LatentClass` gives.
 
@@ -87,18 +88,19 @@ def compare(
     >>> compare(lt.datasets.load_frame("carcinoma"), range(1, 5), random_state=0)
     classes  log-lik.  parameters       bic  rel. entropy  smallest
     ---------------------------------------------------------------
-          1   -524.46           7   -541.16         1.000   100.0 %
-          2   -317.26          15   -353.04         0.986    49.9 %
-          3   -293.70          23  *-348.57         0.926    18.2 %
-          4   -289.29          31   -363.23         0.902     9.4 %
+          1   -524.46           7  1,082.32         1.000   100.0 %
+          2   -317.26          15    706.07         0.986    49.9 %
+          3   -293.70          23   *697.14         0.926    18.2 %
+          4   -289.29          31    726.46         0.902     9.4 %
     <BLANKLINE>
-    Scores: higher is better, * is best. bic: 3 classes.
+    Scores: lower is better, * is best. bic: 3 classes.
     """
     one = LatentClass(
         1,
         n_init=n_init,
         prior=prior,
         bins=bins,
+        keep_levels=keep_levels,
         unseen=unseen,
         tol=tol,
         max_iter=max_iter,
@@ -124,7 +126,7 @@ def compare(
     if unfinished or found.skipped:
         _warn_unfinished(unfinished, found.skipped)
     estimators = tuple(_fitted_like(one, fit) for fit in found.fits)
-    return ClassComparison(found.fits, found.scores, found.table, found.skipped, found.interrupted, estimators)
+    return ClassComparison(**vars(found), estimators=estimators)
 
 
 def _warn_unfinished(unfinished: Sequence[int], skipped: Sequence[int]) -> None:
@@ -145,6 +147,3 @@ def _fitted_like(one: LatentClass, fit: Fit) -> LatentClass:
             setattr(own, name, getattr(one, name))
     own._keep(fit)
     return own
-
-
-# ---- parameters ----------------------------------------------------------------------------------------------------

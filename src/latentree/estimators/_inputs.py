@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
-from math import inf
-from numbers import Number
+from numbers import Number as AnyNumber
 from typing import TYPE_CHECKING, Any
 
 import narwhals as nw
@@ -21,10 +21,11 @@ from sklearn.utils.validation import (
 )
 
 from .._model import Model
-from .._table import checked_weights
+from .._options import AnyOf, Constraint, Flag, Number, OneOf, Text, Whole
+from .._table import Table, checked_weights
 from .._types import FloatArray
 from .._variables import Variable
-from ..errors import DataError, bad_parameter
+from ..errors import DataError, Parameter, ParameterError, bad_parameter
 from ..formats._frame import refuse_missing_weights
 from ..runner import Progress
 
@@ -33,17 +34,17 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Bins",
+    "Constraints",
     "FloatArray",
     "Form",
     "RandomState",
-    "Rules",
     "check_parameters",
     "columns_of",
     "fit_options",
     "generator",
-    "is_number",
-    "is_whole",
     "learn_options",
+    "parameters_of",
+    "report_progress",
     "softened",
     "validated",
     "weights_of",
@@ -53,87 +54,115 @@ RandomState = int | np.random.RandomState | np.random.Generator | None
 Bins = int | Mapping[str, int | Sequence[float]] | None
 
 SOFTENING = 1e-9
-"""Share of the uniform distribution that tells rows apart which the model itself calls impossible."""
+"""Share of the uniform distribution that separates rows which the model itself calls impossible."""
 
 
-def is_whole(value: Any, least: float) -> bool:
-    """Whether it is a whole number of at least that."""
-    return isinstance(value, int | np.integer) and not isinstance(value, bool) and bool(value >= least)
+@dataclass(frozen=True)
+class Instance:
+    """A thing of some type.
+
+    Examples
+    --------
+    >>> str(Instance((dict,), "a dict")), Instance((dict,), "a dict").check([])
+    ('a dict', False)
+    """
+
+    types: tuple[type, ...]
+    what: str
+
+    def check(self, value: Any) -> bool:
+        """Whether a value is allowed."""
+        return isinstance(value, self.types)
+
+    def parse(self, text: str) -> Any:
+        """No such thing can be read from text."""
+        raise ValueError(text)
+
+    def __str__(self) -> str:
+        return self.what
 
 
-def _is_classes(value: Any) -> bool:
-    return value == "auto" if isinstance(value, str) else is_whole(value, 1)
+@dataclass(frozen=True)
+class Worded:
+    """A constraint in other words than its own."""
+
+    constraint: Constraint
+    words: str
+
+    def check(self, value: Any) -> bool:
+        """Whether a value is allowed."""
+        return self.constraint.check(value)
+
+    def parse(self, text: str) -> Any:
+        """Read a value from text."""
+        return self.constraint.parse(text)
+
+    def __str__(self) -> str:
+        return self.words
 
 
-def is_number(value: Any, least: float) -> bool:
-    """Whether it is a finite number of at least that."""
-    real = isinstance(value, int | float | np.integer | np.floating) and not isinstance(value, bool)
-    return bool(real and least <= value < inf)
-
-
-def _is_jobs(jobs: Any) -> bool:
-    return jobs is None or (is_whole(jobs, -inf) and jobs != 0)
-
-
-def _is_prior(prior: Any) -> bool:
-    return prior is None or isinstance(prior, Mapping) or is_number(prior, 1)
-
-
-def _is_bins(bins: Any) -> bool:
-    return bins is None or isinstance(bins, Mapping) or is_whole(bins, 2)
-
-
-_NUMBER = "a number of at least 0"
-Rules = dict[str, tuple[Callable[[Any], bool], str]]
-"""For parameters by name: whether a value is good, and what it must be."""
-_RULES: Rules = {
-    "n_classes": (_is_classes, "a whole number of at least 1, or 'auto'"),
-    "n_init": (lambda x: is_whole(x, 1), "a whole number of at least 1"),
-    "prior": (_is_prior, "a number of at least 1, a mapping of them by name, or None"),
-    "method": (lambda x: isinstance(x, str), "the name of a method"),
-    "start": (lambda x: x is None or isinstance(x, Model), "a Model or None"),
-    "options": (lambda x: x is None or isinstance(x, Mapping), "a dict of options of the method, or None"),
-    "checkpoint": (lambda x: x is None or isinstance(x, str | os.PathLike), "a path or None"),
-    "bins": (_is_bins, "a whole number of at least 2, a dict of columns, or None"),
-    "unseen": (lambda x: isinstance(x, str) and x in ("error", "missing"), "'error' or 'missing'"),
-    "tol": (lambda x: is_number(x, 0), _NUMBER),
-    "max_iter": (lambda x: is_whole(x, 1), "a whole number of at least 1"),
-    "n_jobs": (_is_jobs, "a whole number other than 0, or None"),
-    "time_limit": (lambda x: x is None or is_number(x, 0), f"{_NUMBER}, or None"),
-    "verbose": (lambda x: isinstance(x, bool) or is_whole(x, 0), "a whole number of at least 0"),
+Constraints = dict[str, Constraint]
+_NONE = OneOf(None)
+_CONSTRAINTS: Constraints = {
+    "n_classes": AnyOf(Whole(1), OneOf("auto")),
+    "n_init": Whole(1),
+    "prior": AnyOf(Number(least=1), Instance((Mapping,), "a mapping of them by name"), _NONE),
+    "method": Text("the name of a method"),
+    "start": AnyOf(Instance((Model,), "a Model"), _NONE),
+    "options": AnyOf(Instance((Mapping,), "a dict of options of the method"), _NONE),
+    "checkpoint": AnyOf(Instance((str, os.PathLike), "a path"), _NONE),
+    "bins": AnyOf(Whole(2), Instance((Mapping,), "a dict of columns"), _NONE),
+    "keep_levels": Flag(),
+    "unseen": OneOf("error", "missing"),
+    "tol": Number(least=0),
+    "max_iter": Whole(1),
+    "n_jobs": Worded(AnyOf(Whole(1), Whole(most=-1), _NONE), "a whole number other than 0, or None"),
+    "time_limit": AnyOf(Number(least=0), _NONE),
+    "verbose": Worded(AnyOf(Flag(), Whole(0)), "a whole number of at least 0"),
 }
 """What a parameter must be, for all estimators that have it."""
 
 
-def check_parameters(given: BaseEstimator, owner: str | None = None, own: Rules | None = None) -> None:
-    """Say which parameter has a value it cannot have; ``own`` are rules of this estimator alone."""
+def check_parameters(given: BaseEstimator, owner: str | None = None, own: Constraints | None = None) -> None:
+    """Say which parameter has a value it cannot have; ``own`` are constraints of this estimator alone."""
     values = given.get_params(deep=False)
-    for name, (good, must) in {**_RULES, **(own or {})}.items():
-        if name in values and not good(values[name]):
-            raise bad_parameter(name, owner or type(given).__name__, must, values[name])
+    for name, constraint in {**_CONSTRAINTS, **(own or {})}.items():
+        if name in values and not constraint.check(values[name]):
+            raise bad_parameter(name, owner or type(given).__name__, str(constraint), values[name])
+
+
+@contextmanager
+def parameters_of(owner: str) -> Iterator[None]:
+    """Blame wrong parameters on the one whom a user gave them to, not on the function that they were handed on to."""
+    try:
+        yield
+    except ParameterError as error:
+        fields = {k: Parameter(v.name, owner) if isinstance(v, Parameter) else v for k, v in error.fields.items()}
+        raise ParameterError(error.template, **fields) from None
 
 
 def fit_options(given: LatentClass) -> dict[str, Any]:
-    """Collect what the core is told."""
+    """Collect the options of the fit."""
     return {
         "n_init": int(given.n_init),
         "prior": given.prior,
         "tol": float(given.tol),
         "max_iterations": int(given.max_iter),
         "n_jobs": int(effective_n_jobs(given.n_jobs)),
-        "on_progress": _report_progress if given.verbose else None,
+        "on_progress": report_progress if given.verbose else None,
     }
 
 
 def learn_options(given: LatentClass) -> dict[str, Any]:
-    """Collect what the core is told when the number of classes is learned."""
-    told = fit_options(given)
-    polish = {name: told.pop(name) for name in ("tol", "max_iterations")}
-    del told["n_init"]
-    return {**told, "polish": polish}
+    """Collect the options of the search for the number of classes."""
+    options = fit_options(given)
+    polish = {name: options.pop(name) for name in ("tol", "max_iterations")}
+    del options["n_init"]
+    return {**options, "polish": polish}
 
 
-def _report_progress(event: Progress) -> None:
+def report_progress(event: Progress) -> None:
+    """Print an event on standard error."""
     print(f"[latentree] {event}", file=sys.stderr)
 
 
@@ -141,7 +170,7 @@ def generator(random_state: Any, owner: str = "LatentClass") -> tuple[np.random.
     """Turn what scikit-learn takes for a source of randomness into a generator, and the seed if it is a number."""
     if random_state is None or isinstance(random_state, np.random.Generator):
         return np.random.default_rng(random_state), None
-    if is_whole(random_state, 0):
+    if Whole(0).check(random_state):
         return np.random.default_rng(random_state), int(random_state)
     if random_state is np.random or isinstance(random_state, np.random.RandomState):
         # A RandomState goes on with every use, as it does elsewhere in scikit-learn.
@@ -156,6 +185,13 @@ def generator(random_state: Any, owner: str = "LatentClass") -> tuple[np.random.
 
 def validated(estimator: Any, X: Any, *, reset: bool) -> Any:
     """Return a narwhals frame or an array, checked by scikit-learn's rules."""
+    if isinstance(X, str | bytes | os.PathLike | Table):
+        given = "a Table" if isinstance(X, Table) else f"the text or path {X!r}"
+        raise DataError(
+            "X must be data: a data frame, an array or a list of rows. Got {given} instead. Read a file first, as "
+            "pandas.read_csv does; fit_classes and learn take a Table, such as Table.read returns for a file.",
+            given=given,
+        )
     frame = nw.from_native(X, pass_through=True)
     if isinstance(frame, nw.LazyFrame):
         frame = frame.collect()
@@ -181,7 +217,7 @@ def weights_of(sample_weight: Any, n_rows: int) -> FloatArray | None:
     """Weights as scikit-learn's users give them: None, one number or one for each row."""
     if sample_weight is None:
         return None
-    if isinstance(sample_weight, Number):
+    if isinstance(sample_weight, AnyNumber):
         sample_weight = np.full(n_rows, sample_weight)
     if isinstance(sample_weight, str | bytes):
         must = "one number for each row; for a column of the data, sample_weight=X['w'] and X.drop(columns=['w'])"
@@ -195,7 +231,7 @@ def weights_of(sample_weight: Any, n_rows: int) -> FloatArray | None:
 
 
 def softened(model: Model) -> Model:
-    """Lift all probabilities above zero, so little that only rows the model calls impossible can tell."""
+    """Lift all probabilities above zero, so little that only rows the model calls impossible are affected."""
     tree = model.tree
     even = np.repeat(1.0 / tree.cardinality, tree.rows * tree.cardinality)
     return model.with_parameters((1 - SOFTENING) * model.parameters + SOFTENING * even)

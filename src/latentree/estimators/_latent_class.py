@@ -21,9 +21,11 @@ from .. import score as score_functions
 from .._model import Model
 from .._types import FloatArray
 from ..cardinality import learn_classes
+from ..comparison import search_summary
+from ..diagnostics import findings
 from ..errors import LatentreeWarning
 from ..estimation import ITERATIONS, TOLERANCE, Fit, fit_classes
-from ..report import class_label, describe, findings, profiles
+from ..naming import class_label
 from ..runner import Budget
 from ..score import Assignment, BootstrapLrt, StandardErrors
 from ..score._uncertainty import Method as ErrorMethod
@@ -39,8 +41,8 @@ class LatentClass(TransformerMixin, RowDensity, ModelEstimator):  # type: ignore
     Parameters
     ----------
     n_classes : int or "auto", default 2
-        Number of classes. ``"auto"`` learns it: the number whose fit has the highest BIC, found by splitting and
-        merging classes; see :func:`latentree.cardinality.learn`.
+        Number of classes. ``"auto"`` learns it: the number whose fit has the best BIC, found by splitting and merging
+        classes; see :func:`latentree.cardinality.learn`.
     n_init : int, default 64
         Random starts, unless the number of classes is learned. After a few steps the worse half is given up, again and
         again; the last 8 are run to the end and the best of them is kept.
@@ -50,6 +52,8 @@ class LatentClass(TransformerMixin, RowDensity, ModelEstimator):  # type: ignore
     bins : int, dict or None, default None
         How to cut continuous columns: into that many bins of equal frequency, or for each column by name into how many
         bins or at which edges. Every column of an array of floats counts as continuous when this is an int.
+    keep_levels : bool, default False
+        Whether categories that a column declares, but no row of the training data has, count as states.
     unseen : {"error", "missing"}, default "error"
         What to do with a value that was not there in :meth:`fit`.
     tol : float, default 1e-6
@@ -131,6 +135,7 @@ class LatentClass(TransformerMixin, RowDensity, ModelEstimator):  # type: ignore
         n_init: int = 64,
         prior: float | Mapping[str, ArrayLike] | None = None,
         bins: Bins = None,
+        keep_levels: bool = False,
         unseen: str = "error",
         tol: float = TOLERANCE,
         max_iter: int = ITERATIONS,
@@ -144,6 +149,7 @@ class LatentClass(TransformerMixin, RowDensity, ModelEstimator):  # type: ignore
         self.n_init = n_init
         self.prior = prior
         self.bins = bins
+        self.keep_levels = keep_levels
         self.unseen = unseen
         self.tol = tol
         self.max_iter = max_iter
@@ -152,6 +158,9 @@ class LatentClass(TransformerMixin, RowDensity, ModelEstimator):  # type: ignore
         self.time_limit = time_limit
         self.checkpoint = checkpoint
         self.verbose = verbose
+
+    _search: dict[str, Any] | None = None
+    """How the number of classes was searched, if it was."""
 
     # ---- fitting ---------------------------------------------------------------------------------------------
 
@@ -177,9 +186,10 @@ class LatentClass(TransformerMixin, RowDensity, ModelEstimator):  # type: ignore
         table = self._training_table(X, sample_weight)
         rng, seed = generator(self.random_state)
         budget = Budget(seconds=self.time_limit)
+        self._search = None
         if self.n_classes == "auto":
-            learned = learn_classes(table, rng=rng, budget=budget, checkpoint=self.checkpoint, **learn_options(self))
-            fit = learned.fit
+            found = learn_classes(table, rng=rng, budget=budget, checkpoint=self.checkpoint, **learn_options(self))
+            self._search, fit = search_summary(found), found.fit
         else:
             n, own = int(self.n_classes), fit_options(self)
             fit = fit_classes(table, n, rng=rng, budget=budget, checkpoint=self.checkpoint, **own)
@@ -197,7 +207,7 @@ class LatentClass(TransformerMixin, RowDensity, ModelEstimator):  # type: ignore
         self.model_ = fit.model
         self.table_ = fit.table
         self.class_sizes_ = fit.model.table(0)[0]
-        self.profiles_ = profiles(fit.model)
+        self.profiles_ = {v.name: fit.model.table(v.name) for v in fit.model.variables}
         self.log_likelihood_ = fit.log_likelihood
         self.n_iter_ = len(fit.trace)
         self.converged_ = fit.converged
@@ -265,12 +275,14 @@ class LatentClass(TransformerMixin, RowDensity, ModelEstimator):  # type: ignore
         rows = self._form.rows(codes, self.model_.variables)
         return (rows, classes[:, 0]) if return_classes else rows
 
-    # ---- telling ---------------------------------------------------------------------------------------------
+    # ---- reporting -------------------------------------------------------------------------------------------
 
     def report(self, *, statistics: bool = False) -> dict[str, Any]:
         """Return all that :meth:`summary` shows as plain values; see :func:`latentree.report.describe`."""
+        from ..report import describe
+
         check_is_fitted(self)
-        return describe(self.fit_, statistics=statistics)
+        return describe(self.fit_, statistics=statistics, search=self._search)
 
     def average_posteriors(self) -> Assignment:
         """Return how surely rows belong to their classes; see :func:`latentree.score.average_posteriors`."""
@@ -292,8 +304,9 @@ class LatentClass(TransformerMixin, RowDensity, ModelEstimator):  # type: ignore
         return score_functions.bootstrap_lrt(self.fit_.table, k, rng=rng, n_replicates=n_replicates, **options)
 
     def _kept(self) -> Model:
-        told = {name: self.report()[name] for name in ("kind", "n", "log_likelihood", "n_parameters", "seed", "reason")}
-        return replace(self.model_, provenance={**self.model_.provenance, **told})
+        report = self.report()
+        known = {name: report[name] for name in ("kind", "n", "log_likelihood", "n_parameters", "seed", "reason")}
+        return replace(self.model_, provenance={**self.model_.provenance, **known})
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.object_]:
         """Return the names of the columns that :meth:`transform` makes: ``class0``, ``class1``, ..."""

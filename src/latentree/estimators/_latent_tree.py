@@ -6,7 +6,7 @@ import os
 import sys
 import warnings
 from collections.abc import Mapping
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from joblib import effective_n_jobs
@@ -17,12 +17,17 @@ from sklearn.utils.validation import _check_feature_names_in, check_is_fitted
 from .._model import Model
 from .._table import Table
 from .._types import FloatArray
+from ..diagnostics import run_findings
 from ..errors import DataError, LatentreeWarning
-from ..report import Page, class_label, describe_run, learned, run_findings
+from ..naming import class_label
 from ..runner import Budget
 from ..search import DEFAULT, Run, Step, learn
+from ..search_result import search_result
 from ._base import ModelEstimator, RowDensity, ScoreMethod, posteriors
 from ._inputs import Bins, RandomState, check_parameters, generator
+
+if TYPE_CHECKING:
+    from ..report import Page
 
 __all__ = ["LatentTree", "TreeLearner", "check_size"]
 
@@ -41,6 +46,7 @@ class TreeLearner(ModelEstimator):
         start: Model | None = None,
         options: Mapping[str, Any] | None = None,
         bins: Bins = None,
+        keep_levels: bool = False,
         unseen: str = "error",
         random_state: RandomState = None,
         n_jobs: int | None = None,
@@ -53,6 +59,7 @@ class TreeLearner(ModelEstimator):
         self.start = start
         self.options = options
         self.bins = bins
+        self.keep_levels = keep_levels
         self.unseen = unseen
         self.random_state = random_state
         self.n_jobs = n_jobs
@@ -75,10 +82,10 @@ class TreeLearner(ModelEstimator):
             start=self.start,
             n_jobs=int(effective_n_jobs(self.n_jobs)),
             checkpoint=self.checkpoint,
-            on_step=_tell if self.verbose else None,
+            on_step=_print_step if self.verbose else None,
             **(self.options or {}),
         )
-        return learned(run, seed=seed)
+        return search_result(run, seed=seed)
 
     def _keep(self, run: Run) -> None:
         self.run_ = run
@@ -103,13 +110,17 @@ class TreeLearner(ModelEstimator):
 
         See :func:`latentree.report.describe_run`.
         """
+        from ..report import describe_run
+
         check_is_fitted(self)
         return describe_run(self.run_, statistics=statistics)
 
     def explore(self, path: str | os.PathLike[str] | None = None, **options: Any) -> Page:
         """Make the explorer page of the model, its data and how it grew; see :func:`latentree.report.explore`."""
+        from ..report import explore
+
         check_is_fitted(self)
-        return super().explore(path, **{"trace": [step.to_plain() for step in self.trace_], **options})
+        return explore(self.run_, path=path, **options)
 
 
 class LatentTree(TransformerMixin, RowDensity, TreeLearner):  # type: ignore[misc]
@@ -123,7 +134,7 @@ class LatentTree(TransformerMixin, RowDensity, TreeLearner):  # type: ignore[mis
     method : {"swift", "east", "east0", "dhc", "shc", "hshc"}, default "swift"
         How to search. ``"swift"`` is the fast one; the others are those of the literature.
     score : str or callable, default "bic"
-        What to maximise: a name in :data:`latentree.score.SCORES`, or a function of a fit, higher being better.
+        What to maximise: a name in :data:`latentree.score.SCORES`, or a function of a fit, of which higher is better.
     start : Model, optional
         Where to start. Default: whatever the method starts from.
     options : dict, optional
@@ -131,6 +142,8 @@ class LatentTree(TransformerMixin, RowDensity, TreeLearner):  # type: ignore[mis
     bins : int, dict or None, default None
         How to cut continuous columns: into that many bins of equal frequency, or for each column by name into how many
         bins or at which edges. Every column of an array of floats counts as continuous when this is an int.
+    keep_levels : bool, default False
+        Whether categories that a column declares, but no row of the training data has, count as states.
     unseen : {"error", "missing"}, default "error"
         What to do with a value that was not there in :meth:`fit`.
     random_state : int, RandomState, Generator or None, default None
@@ -154,7 +167,7 @@ class LatentTree(TransformerMixin, RowDensity, TreeLearner):  # type: ignore[mis
     latent_names_ : list of str
         The latent variables, named after the manifest variables that they explain best.
     score_ : float
-        What was maximised, higher being better.
+        What was maximised: LL - penalty, of which higher is better. Text and figures show -2 LL + penalty.
     log_likelihood_ : float
         Log-likelihood of the training data.
     trace_ : tuple of Step
@@ -183,7 +196,8 @@ class LatentTree(TransformerMixin, RowDensity, TreeLearner):  # type: ignore[mis
 
     Notes
     -----
-    Data are read as :class:`LatentClass` reads them. The states of each latent variable come in falling order of size.
+    Data are read as :class:`LatentClass` reads them. The states of each latent variable come in descending order of
+    size.
     Ctrl-C during :meth:`fit` keeps the best tree so far, with a warning.
 
     Examples
@@ -312,5 +326,5 @@ def check_size(table: Table, *, target: bool = False) -> None:
         raise DataError(f"A tree cannot be learned from 1 sample. Got {table.n:g} in all.")
 
 
-def _tell(step: Step) -> None:
+def _print_step(step: Step) -> None:
     print(f"[latentree] {step}", file=sys.stderr)

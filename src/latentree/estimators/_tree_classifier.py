@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any, Self
 
 import numpy as np
@@ -15,10 +14,10 @@ from sklearn.utils.validation import _check_y, check_consistent_length, check_is
 from .._table import Table
 from .._types import FloatArray
 from .._variables import Variable
-from ..errors import DataError
-from ..formats._frame import table_from
+from ..errors import DataError, Row
+from ..naming import free_name
 from ._base import ScoreMethod, posteriors
-from ._inputs import check_parameters, columns_of, validated, weights_of
+from ._inputs import check_parameters, weights_of
 from ._latent_tree import TreeLearner, check_size
 
 __all__ = ["LatentTreeClassifier"]
@@ -30,12 +29,12 @@ TARGET = "target"
 class LatentTreeClassifier(ClassifierMixin, TreeLearner):  # type: ignore[misc]
     """Classification by a latent tree over the features and the target.
 
-    The target is one more manifest variable. A tree is learned over all of them, which says how they hang together, and
-    P(target | row) is asked of it; missing cells are summed out, in training and in prediction.
+    The target is one more manifest variable. A tree is learned over all of them, which says how they depend on each
+    other, and gives P(target | row); missing cells are summed out, in training and in prediction.
 
     Parameters
     ----------
-    method, score, start, options, bins, unseen, random_state, n_jobs, time_limit, checkpoint, verbose
+    method, score, start, options, bins, keep_levels, unseen, random_state, n_jobs, time_limit, checkpoint, verbose
         As for :class:`LatentTree`.
 
     Attributes
@@ -52,12 +51,12 @@ class LatentTreeClassifier(ClassifierMixin, TreeLearner):  # type: ignore[misc]
     Notes
     -----
     The tree maximises a score of all variables together, not the accuracy of one of them: where only prediction counts
-    and the data are many, discriminative methods predict better. This one tells why, needs no imputation and answers
+    and the data are many, discriminative methods predict better. This one explains why, needs no imputation and answers
     other questions too (:meth:`query`).
 
     By default the target is a leaf of the tree. With ``options={"root": "target"}`` (or the name of ``y``) it is an
-    inner node that the branches hang on, as on a latent whose values are seen: the tree then says what goes together
-    given the class.
+    inner node with branches, like a latent variable whose values are known: the tree then says what goes together given
+    the class.
 
     Examples
     --------
@@ -109,7 +108,9 @@ class LatentTreeClassifier(ClassifierMixin, TreeLearner):  # type: ignore[misc]
         if raw.dtype == object and raw.ndim == 1:
             lost = [i for i, value in enumerate(raw.tolist()) if _is_missing(value)]
             if lost:
-                raise DataError(f"Row {lost[0]}: the target is missing. Leave such rows out of fit.")
+                raise DataError(
+                    "{row}: the target is missing. Leave such rows out of fit.", row=Row(lost[0], begins=True)
+                )
         values = _check_y(y, multi_output=False, estimator=self)
         check_classification_targets(values)
         return np.asarray(values)
@@ -159,19 +160,10 @@ class LatentTreeClassifier(ClassifierMixin, TreeLearner):  # type: ignore[misc]
     def _table(self, X: Any) -> Table:
         """Rows with the target missing."""
         check_is_fitted(self)
-        columns = columns_of(validated(self, X, reset=False))
-        own = self.model_.variables[:-1]
-        known = table_from(dict(zip((v.name for v in own), columns, strict=True)), variables=own, unseen=self.unseen)
+        known = self._coded(X, self.model_.variables[:-1])
         unknown = np.full((len(known.inverse), 1), -1, dtype=np.int16)
         return Table.from_codes(np.hstack([known.codes[known.inverse], unknown]), self.model_.variables)
 
 
 def _is_missing(value: Any) -> bool:
     return value is None or type(value).__name__ == "NAType" or (isinstance(value, float) and value != value)
-
-
-def free_name(name: str, taken: Sequence[str]) -> str:
-    """Add underscores to a name until it is free."""
-    while name in taken:
-        name += "_"
-    return name

@@ -1,25 +1,71 @@
-"""From a fitted thing to one plain dict, and from that to what people read."""
+"""From a fitted thing to one description, and from that to what people read.
+
+Names are loaded when they are first used, so that a command pays only for what it shows.
+"""
 
 from __future__ import annotations
 
-from ._compare import Comparison, compare_classes, compared
-from ._diagnostics import Finding, findings
-from ._explorer import explore
-from ._html import Page
-from ._html_report import write_report
-from ._latent_class import class_label, describe_classes, profiles, state_labels
-from ._names import latent_names, named, presented
-from ._sampled import describe_draws
-from ._search_result import describe_run, learned, run_findings
-from ._statistics import statistics
-from ._text import Shown, render, to_text
-from ._tree import describe, describe_tree
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from ..comparison import Comparison, bootstrap_tests, compare_classes, compared, searched
+    from ..diagnostics import Finding, findings, run_findings
+    from ..naming import class_label, latent_names, named, presented, state_labels
+    from ..search_result import search_result
+    from ._explorer import explore
+    from ._html import Page
+    from ._html_report import write_report
+    from ._latent_class import describe_classes, profiles
+    from ._printable import printable
+    from ._report import Report, describe, describe_run, describe_tree
+    from ._sampled import describe_draws
+    from ._statistics import statistics
+    from ._text import Shown, render, to_text
+    from ._tree import checked_trace
+
+_HOME = {
+    "Comparison": "..comparison",
+    "Finding": "..diagnostics",
+    "Page": "._html",
+    "Report": "._report",
+    "Shown": "._text",
+    "bootstrap_tests": "..comparison",
+    "checked_trace": "._tree",
+    "class_label": "..naming",
+    "compare_classes": "..comparison",
+    "compared": "..comparison",
+    "describe": "._report",
+    "describe_classes": "._latent_class",
+    "describe_draws": "._sampled",
+    "describe_run": "._report",
+    "describe_tree": "._report",
+    "explore": "._explorer",
+    "findings": "..diagnostics",
+    "latent_names": "..naming",
+    "named": "..naming",
+    "presented": "..naming",
+    "printable": "._printable",
+    "profiles": "._latent_class",
+    "render": "._text",
+    "run_findings": "..diagnostics",
+    "search_result": "..search_result",
+    "searched": "..comparison",
+    "state_labels": "..naming",
+    "statistics": "._statistics",
+    "to_text": "._text",
+    "write_report": "._html_report",
+}
+_RENAMED = {"learned": "search_result"}
 
 __all__ = [
     "Comparison",
     "Finding",
     "Page",
+    "Report",
     "Shown",
+    "bootstrap_tests",
+    "checked_trace",
     "class_label",
     "compare_classes",
     "compared",
@@ -31,14 +77,31 @@ __all__ = [
     "explore",
     "findings",
     "latent_names",
-    "learned",
     "named",
     "presented",
+    "printable",
     "profiles",
     "render",
     "run_findings",
+    "search_result",
+    "searched",
     "state_labels",
     "statistics",
     "to_text",
     "write_report",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    if name in _HOME:
+        value = getattr(importlib.import_module(_HOME[name], __name__), name)
+        globals()[name] = value
+        return value
+    if name == "figures":
+        return importlib.import_module(".figures", __name__)
+    now = f"; it is called {_RENAMED[name]!r} now" if name in _RENAMED else ""
+    raise AttributeError(f"module 'latentree.report' has no attribute {name!r}{now}")
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

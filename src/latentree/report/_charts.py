@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ._layout import shortened, text_width
-from ._svg import short, shown, visible
+from ._printable import printable
+from ._svg import short, shown
 
 __all__ = ["bars_svg", "curve_svg", "line_svg"]
 
@@ -29,7 +30,7 @@ def bars_svg(labels: Sequence[str], values: Sequence[float], notes: Sequence[str
 def curve_svg(
     names: Sequence[str], alone: Sequence[float], together: Sequence[float], total: float, *, title: str
 ) -> str:
-    """An information curve: bars for what each variable tells alone, a line for what the first ones tell together."""
+    """An information curve: bars for each variable alone, a line for the first ones together."""
     most = max(total, *alone, *together, 1e-300)
     left = _left(names)
     rows, line = [], []
@@ -74,11 +75,11 @@ def line_svg(xs: Sequence[float], ys: Sequence[float | None], *, title: str, x_l
 
 def _left(labels: Sequence[str]) -> float:
     """Room for the labels."""
-    return min(max((text_width(shortened(visible(t))) for t in labels), default=0.0) + 10, 220.0)
+    return min(max((text_width(shortened(printable(t))) for t in labels), default=0.0) + 10, 220.0)
 
 
 def _name(label: str, left: float, i: int) -> str:
-    text = shown(shortened(visible(label)))
+    text = shown(shortened(printable(label)))
     return f'<text class="label" x="{short(left - 8)}" y="{ROW * i + 15}" text-anchor="end">{text}</text>'
 
 

@@ -12,12 +12,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._model import Model
+from .._scale import direction, score_label, shown_score
 from .._table import Table
 from ..estimation import Fit
-from ._headline import facts, remarks, title_of
+from ..search import Run
+from ._headline import criterion_of, facts, title_of
 from ._html import Page, page, source
-from ._svg import Drawing, shown, tree_svg, visible
-from ._tree import describe_tree
+from ._printable import printable
+from ._report import Report
+from ._svg import Drawing, shown, tree_svg
 
 __all__ = ["explore"]
 
@@ -42,12 +45,12 @@ MOST_ROWS, MOST_CELLS = 20_000, 4_000_000
 MOST_NUMBERS = 200_000
 """With more input rows, the page does not say which of them a distinct row is."""
 
-MANY_LATENTS = 60
-"""With more of them, curves are shorter, for the sake of the page's size."""
+MANY_LATENTS, SHORT_CURVE = 60, 8
+"""With more latent variables, curves have only so many leaves, for the sake of the page's size."""
 
 
 def explore(
-    thing: Model | Fit,
+    thing: Model | Fit | Run | Report,
     table: Table | None = None,
     path: str | os.PathLike[str] | None = None,
     *,
@@ -60,14 +63,14 @@ def explore(
 
     Parameters
     ----------
-    thing : Model or Fit
-        Any tree model, latent class models included.
+    thing : Model, Fit, Run or Report
+        Any tree model, latent class models included; a run is one that :func:`latentree.report.search_result` returned.
     table : Table, optional
         Data to show beside it. Default: those of the fit, if it is one.
     path : str or path, optional
         Where to write the page.
     trace : iterable, optional
-        How a search grew the tree; see :func:`latentree.report._tree.checked_trace`.
+        How a search grew the tree; see :func:`latentree.report.checked_trace`.
     title : str, optional
         What to call the model.
     style : {"rows", "radial"}, optional
@@ -87,20 +90,18 @@ def explore(
     >>> "<title>Seven variables</title>" in page.html
     True
     """
-    model = thing.model if isinstance(thing, Fit) else thing
-    rows = table if table is not None else thing.table if isinstance(thing, Fit) else None
-    few = len(model.tree.latent) <= MANY_LATENTS
-    report = describe_tree(thing, table, trace=trace, most_leaves=12 if few else 8)
+    described = Report.of(thing, table, trace=trace)
+    report, model, fit = described.contents, described.model, described.fit
     drawing = Drawing(report, style)
     name = title or title_of(report)
     data = {
         **_structure(report, drawing),
         "theta": _packed(model.parameters.astype("<f8")),
         "facts": facts(report),
-        "warnings": remarks(thing, table, loud=True),
-        "notes": remarks(thing, table, loud=False),
-        "data": _rows(model, rows, max_rows) if rows is not None else None,
-        "trace": _shown_trace(report["trace"]),
+        "warnings": list(map(printable, report["warnings"])),
+        "notes": list(map(printable, report["notes"])),
+        "data": _rows(model, fit.table, max_rows) if fit is not None else None,
+        "trace": _shown_trace(report["trace"], criterion_of(report)),
     }
     body = _body(name, report, tree_svg(drawing, title=f"The tree of {name}"))
     made = page(name, body, styles=("base.css", "explorer.css"), scripts=SCRIPTS, data=data)
@@ -111,10 +112,11 @@ def explore(
 
 def _structure(report: Mapping[str, Any], drawing: Drawing) -> dict[str, Any]:
     nodes = report["nodes"]
+    n_leaves = None if len(report["latents"]) <= MANY_LATENTS else SHORT_CURVE
     sets: dict[tuple[str, ...], int] = {}
-    labels = [sets.setdefault(tuple(map(visible, n["labels"])), len(sets)) for n in nodes]
+    labels = [sets.setdefault(tuple(map(printable, n["labels"])), len(sets)) for n in nodes]
     return {
-        "name": [visible(n["name"]) for n in nodes],
+        "name": [printable(n["name"]) for n in nodes],
         "parent": [-1 if n["parent"] is None else n["parent"] for n in nodes],
         "card": [n["cardinality"] for n in nodes],
         "latent": [int(n["latent"]) for n in nodes],
@@ -125,9 +127,11 @@ def _structure(report: Mapping[str, Any], drawing: Drawing) -> dict[str, Any]:
         "latents": {
             z["node"]: {
                 "total": _short(z["information"]),
-                "sure": z["relative_entropy"],
+                "entropy": z["relative_entropy"],
                 "counts": z["counts"] and [_short(x) for x in z["counts"]],
-                "leaves": [[u["node"], _short(u["information"]), _short(u["cumulative"])] for u in z["leaves"]],
+                "leaves": [
+                    [u["node"], _short(u["information"]), _short(u["cumulative"])] for u in z["leaves"][:n_leaves]
+                ],
             }
             for z in report["latents"]
         },
@@ -173,23 +177,25 @@ def _rows(model: Model, table: Table, most: int | None) -> dict[str, Any]:
     }
 
 
-def _shown_trace(steps: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+def _shown_trace(steps: Sequence[Mapping[str, Any]], criterion: str | None) -> dict[str, Any]:
     """Steps with names as positions in one list: names are long, and the same in most steps."""
     at: dict[str, int] = {}
     packed = [
         {
             **step,
-            "operation": visible(step["operation"]),
-            "states": [x for name, k in step["states"].items() for x in (at.setdefault(visible(name), len(at)), k)],
-            "edges": [at[visible(name)] for edge in step["edges"] for name in edge],
+            "operation": printable(step["operation"]),
+            "score": shown_score(step["score"], criterion),
+            "states": [x for name, k in step["states"].items() for x in (at.setdefault(printable(name), len(at)), k)],
+            "edges": [at[printable(name)] for edge in step["edges"] for name in edge],
         }
         for step in steps
     ]
-    return {"names": list(at), "steps": packed}
+    label = f"score ({direction(None)})" if criterion is None else score_label(criterion)
+    return {"names": list(at), "steps": packed, "score": printable(label)}
 
 
 def _body(name: str, report: Mapping[str, Any], tree: str) -> str:
-    score = "" if report["bic"] is None else f" · BIC {report['bic']:,.1f}"
+    score = "" if report["bic"] is None else f" · BIC {shown_score(report['bic']):,.1f}"
     size = f"{report['n_variables']:,} variables · {report['n_latents']:,} latent{score}"
     # One pass: what is put in is not looked at again, whatever a name holds.
     return Template(source("explorer.html")).substitute(

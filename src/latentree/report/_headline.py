@@ -5,14 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from .._model import Model
-from .._table import Table
-from ..estimation import Fit
-from ._diagnostics import findings
-from ._svg import visible
-from ._tree import is_star
+from .._scale import score_label, shown_score
+from ._printable import printable
 
-__all__ = ["facts", "remarks", "title_of"]
+__all__ = ["criterion_of", "facts", "origin", "title_of"]
 
 
 def title_of(report: Mapping[str, Any]) -> str:
@@ -33,23 +29,50 @@ def facts(report: Mapping[str, Any]) -> list[tuple[str, str]]:
         found.append(("Rows", f"{report['n']:,.6g} ({report['n_patterns']:,} distinct)"))
         if report["missing"]:
             found.append(("Missing cells", f"{100 * report['missing']:.2g} %"))
-        for name, key in (("Log-likelihood", "log_likelihood"), ("AIC", "aic"), ("BIC", "bic")):
-            value = report[key]
-            found.append((name, "not defined" if value is None else f"{value:,.2f}"))
+        found += _scores(report, "not defined")
         if report["impossible"]:
             found.append(("Impossible rows", f"{report['impossible']:,} distinct"))
     else:
         known = report["provenance"]
-        for name, key in (("Rows it was fitted to", "n"), ("Log-likelihood", "log_likelihood"), ("BIC", "bic")):
-            if isinstance(known.get(key), int | float):
-                found.append((name, f"{known[key]:,.10g}"))
-    if report["fit"] is not None:
-        found.append(("Fit", visible(f"{report['fit']['reason']}, {report['fit']['seconds']:.2f} s")))
+        if isinstance(known.get("n"), int | float):
+            found.append(("Rows it was fitted to", f"{known['n']:,.10g}"))
+        found += _scores(known)
+    if "search" in report:
+        search = report["search"]
+        ended = "came to its end" if search["complete"] else f"unfinished ({search['reason']})"
+        found.append(("Search", printable(f"{search['method']}, {ended}, {search['seconds']:.2f} s")))
+    elif report["fit"] is not None:
+        found.append(("Fit", f"{report['fit']['reason']}, {report['fit']['seconds']:.2f} s"))
     return found
 
 
-def remarks(thing: Model | Fit, table: Table | None, *, loud: bool) -> list[str]:
-    """Warnings (loud) or notes on a fit of a latent class model; none on other things."""
-    if not isinstance(thing, Fit) or table is not None or not is_star(thing.model):
-        return []
-    return [visible(f.text) for f in findings(thing) if f.loud is loud]
+def _scores(known: Mapping[str, Any], undefined: str = "") -> list[tuple[str, str]]:
+    """The log-likelihood and the criteria as people see them."""
+    found = []
+    for name, key in (("Log-likelihood", "log_likelihood"), (score_label("aic"), "aic"), (score_label("bic"), "bic")):
+        value = known.get(key)
+        if isinstance(value, int | float):
+            found.append((name, f"{value if key == 'log_likelihood' else shown_score(value, key):,.2f}"))
+        elif undefined:
+            found.append((name, undefined))
+    return found
+
+
+def origin(report: Mapping[str, Any]) -> list[tuple[str, Any]]:
+    """Where a model comes from, its scores as people see them."""
+    known = report["provenance"]
+    names = {"aic": "aic", "bic": "bic", "value": criterion_of(report)}
+    found = []
+    for key, value in known.items():
+        score = names.get(key)
+        if score is not None and isinstance(value, int | float):
+            found.append((score_label(score), f"{shown_score(float(value), score):,.10g}"))
+        else:
+            found.append((key, value))
+    return found
+
+
+def criterion_of(report: Mapping[str, Any]) -> str | None:
+    """The name of the score that a search maximised, if that is known."""
+    name = report.get("search", report["provenance"]).get("score")
+    return name if isinstance(name, str) else None

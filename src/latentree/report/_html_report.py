@@ -7,17 +7,19 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from .._model import Model
+from .._scale import LOWER, direction, shown_score
 from .._table import Table
 from ..estimation import Fit
+from ..search import Run
 from ._charts import bars_svg, curve_svg, line_svg
-from ._headline import facts, remarks, title_of
+from ._headline import criterion_of, facts, origin, title_of
 from ._html import Page, page
+from ._report import Report
 from ._svg import Drawing, shown, tree_svg
-from ._tree import describe_tree
 
 __all__ = ["write_report"]
 
-Report = Mapping[str, Any]
+Contents = Mapping[str, Any]
 
 MANY_VARIABLES = 60
 """With more of them, fit statistics of all pairs of variables are left out."""
@@ -27,7 +29,7 @@ STEPS = 20
 
 
 def write_report(
-    thing: Model | Fit,
+    thing: Model | Fit | Run | Report,
     table: Table | None = None,
     path: str | os.PathLike[str] | None = None,
     *,
@@ -39,14 +41,14 @@ def write_report(
 
     Parameters
     ----------
-    thing : Model or Fit
-        Any tree model, latent class models included.
+    thing : Model, Fit, Run or Report
+        Any tree model, latent class models included; a run is one that :func:`latentree.report.search_result` returned.
     table : Table, optional
         Data to judge it by. Default: those of the fit, if it is one.
     path : str or path, optional
         Where to write it.
     trace : iterable, optional
-        How a search grew the tree; see :func:`latentree.report._tree.checked_trace`.
+        How a search grew the tree; see :func:`latentree.report.checked_trace`.
     title : str, optional
         What to call the model.
     statistics : bool, optional
@@ -62,25 +64,24 @@ def write_report(
     >>> "<h1>Latent tree model</h1>" in write_report(datasets.generator("d7")).html
     True
     """
-    model = thing.model if isinstance(thing, Fit) else thing
+    described = Report.of(thing, table, trace=trace)
     if statistics is None:
-        statistics = model.tree.n_variables <= MANY_VARIABLES
-    report = describe_tree(thing, table, trace=trace, statistics=statistics)
+        statistics = described.model.tree.n_variables <= MANY_VARIABLES
+    report = described.to_dict(statistics=statistics)
     name = title or title_of(report)
-    warnings = remarks(thing, table, loud=True), remarks(thing, table, loud=False)
-    body = "\n".join(_parts(name, report, *warnings))
+    body = "\n".join(_parts(name, report))
     made = page(name, body, styles=("base.css", "report.css"))
     if path is not None:
         made.save(path)
     return made
 
 
-def _parts(name: str, report: Report, warnings: Sequence[str], notes: Sequence[str]) -> Iterator[str]:
+def _parts(name: str, report: Contents) -> Iterator[str]:
     yield f"<h1>{shown(name)}</h1>"
     pairs = "".join(f"<dt>{shown(a)}</dt><dd>{shown(b)}</dd>" for a, b in facts(report))
     yield f'<dl class="facts">{pairs}</dl>'
-    yield from (f'<p class="warning">{shown(text)}</p>' for text in warnings)
-    yield from (f"<p>{shown(text)}</p>" for text in notes)
+    yield from (f'<p class="warning">{shown(text)}</p>' for text in report["warnings"])
+    yield from (f"<p>{shown(text)}</p>" for text in report["notes"])
     if report["n_nodes"] > 1:
         yield "<h2>The tree</h2>"
         yield "<p>Latent variables are boxes with their numbers of states; edges are as thick as the mutual"
@@ -93,29 +94,29 @@ def _parts(name: str, report: Report, warnings: Sequence[str], notes: Sequence[s
     if "statistics" in report:
         yield from _statistics(report["statistics"])
     if report["trace"]:
-        yield from _trace(report["trace"])
+        yield from _trace(report["trace"], criterion_of(report))
     if report["provenance"]:
         yield "<h2>Where it comes from</h2>"
-        pairs = "".join(f"<dt>{shown(a)}</dt><dd>{shown(b)}</dd>" for a, b in report["provenance"].items())
+        pairs = "".join(f"<dt>{shown(a)}</dt><dd>{shown(b)}</dd>" for a, b in origin(report))
         yield f'<dl class="facts">{pairs}</dl>'
-    yield '<p class="foot">Made by latentree. Scores are on the scale of the log-likelihood; higher is better. Mutual '
+    yield '<p class="foot">Made by latentree. Scores are -2 log-likelihood + penalty: lower is better. Mutual '
     yield "information is in nats.</p>"
 
 
-def _contents(report: Report) -> str:
+def _contents(report: Contents) -> str:
     if len(report["latents"]) < 4:
         return ""
     links = "".join(f'<li><a href="#z{z["node"]}">{shown(z["name"])}</a></li>' for z in report["latents"])
     return f'<ul class="contents">{links}</ul>'
 
 
-def _latent(report: Report, z: Report) -> str:
+def _latent(report: Contents, z: Contents) -> str:
     node = report["nodes"][z["node"]]
     cases = z["counts"] or [None] * len(z["sizes"])
     notes = [
         f"{100 * p:.1f} %" + ("" if n is None else f" ({n:,.1f} cases)") for p, n in zip(z["sizes"], cases, strict=True)
     ]
-    sure = "" if z["relative_entropy"] is None else f", certainty of the rows {z['relative_entropy']:.3f}"
+    entropy = "" if z["relative_entropy"] is None else f", relative entropy {z['relative_entropy']:.3f}"
     names = [report["nodes"][u["node"]]["name"] for u in z["leaves"]]
     curve = curve_svg(
         names,
@@ -126,15 +127,15 @@ def _latent(report: Report, z: Report) -> str:
     )
     bars = bars_svg(node["labels"], z["sizes"], notes, title=f"Sizes of the states of {z['name']}")
     return (
-        f'<section><h3 id="z{z["node"]}">{shown(z["name"])}</h3><p class="muted">{len(z["sizes"])} states{sure}</p>'
+        f'<section><h3 id="z{z["node"]}">{shown(z["name"])}</h3><p class="muted">{len(z["sizes"])} states{entropy}</p>'
         f'<div class="columns"><div><p class="muted small">Sizes of its states</p>{bars}'
-        '<p class="muted small">What each variable tells (bar), and all up to it<br>(line, per cent of what all tell)'
-        "</p>"
+        '<p class="muted small">Mutual information of each variable (bar), and of all<br>up to it (line, per cent '
+        "of that of all)</p>"
         f"{curve if names else ''}</div>{_profiles(report, node, z)}</div></section>"
     )
 
 
-def _profiles(report: Report, node: Report, z: Report) -> str:
+def _profiles(report: Contents, node: Contents, z: Contents) -> str:
     if not z["leaves"]:
         return ""
     heads = "".join(f'<th scope="col" class="number">{shown(label)}</th>' for label in node["labels"])
@@ -155,7 +156,7 @@ def _shade(p: float) -> str:
     return f'<td class="number s{round(STEPS * min(max(p, 0.0), 1.0))}">{p:.3f}</td>'
 
 
-def _statistics(found: Report) -> Iterator[str]:
+def _statistics(found: Contents) -> Iterator[str]:
     yield "<h2>Fit</h2>"
     absolute = found["absolute"]
     if absolute["g2"] is None:
@@ -174,8 +175,9 @@ def _statistics(found: Report) -> Iterator[str]:
             yield f"<p>{shown(absolute['note'])}</p>"
     yield f"<p>Effective dimension {found['effective_dimension']:,}"
     yield ".</p>" if found["identified"] else ": the structure is not identified.</p>"
-    yield "<h3>Scores, higher is better</h3>"
-    yield _pairs([(name, s["value"]) for name, s in found["scores"].items() if s["value"] is not None])
+    yield f"<h3>Scores, {LOWER}</h3>"
+    known = {name: shown_score(s["value"], name) for name, s in found["scores"].items()}
+    yield _pairs([(name, value) for name, value in known.items() if value is not None])
     residuals = found["residuals"]
     if "residuals" in residuals:
         yield "<h3>Largest bivariate residuals</h3>"
@@ -189,7 +191,7 @@ def _pairs(pairs: Sequence[tuple[str, float]]) -> str:
     return f"<table><tbody>{rows}</tbody></table>"
 
 
-def _largest(found: Report, most: int = 10) -> str:
+def _largest(found: Contents, most: int = 10) -> str:
     names, values = found["names"], found["residuals"]
     pairs = [
         (values[i][j], names[i], names[j]) for i in range(len(names)) for j in range(i) if values[i][j] is not None
@@ -201,12 +203,15 @@ def _largest(found: Report, most: int = 10) -> str:
     return f"<table><tbody>{rows}</tbody></table>"
 
 
-def _trace(steps: Sequence[Report]) -> Iterator[str]:
+def _trace(steps: Sequence[Contents], criterion: str | None) -> Iterator[str]:
     yield "<h2>How the tree grew</h2>"
+    steps = [{**step, "score": shown_score(step["score"], criterion)} for step in steps]
+    label = criterion or "score"
     scores = [step["score"] for step in steps]
-    yield line_svg(range(len(steps)), scores, title="Score by step", x_label="step", y_label="score")
+    yield line_svg(range(len(steps)), scores, title="Score by step", x_label="step", y_label=label)
+    yield f'<p class="muted">{shown(label)}: {direction(criterion)}.</p>'
     heads = "".join(
-        f'<th scope="col">{name}</th>' for name in ("step", "operation", "score", "log-likelihood", "dimension")
+        f'<th scope="col">{shown(name)}</th>' for name in ("step", "operation", label, "log-likelihood", "dimension")
     )
     rows = "".join(
         f'<tr><th scope="row">{i}</th><td>{shown(step["operation"])}</td>'

@@ -9,8 +9,9 @@ import numpy as np
 
 from ..bayes import ClassSummary, Draws, effective_samples, r_hat, relabel, standard_error, summarise
 from ..dimension import standard_dimension
+from ..naming import class_label, state_labels
 from ..runner import StopReason
-from ._latent_class import _variable, class_label, state_labels
+from ._latent_class import variable_contents
 
 __all__ = ["describe_draws"]
 
@@ -21,7 +22,7 @@ HIGH_R_HAT, FEW = 1.05, 100.0
 def describe_draws(
     draws: Draws, *, k: int | None = None, level: float = 0.95, method: str = "stephens", seed: int | None = None
 ) -> dict[str, Any]:
-    """Everything worth telling about draws from the posterior, as plain values that JSON can hold.
+    """Everything to know about draws from the posterior, as plain values that JSON can hold.
 
     Parameters
     ----------
@@ -72,8 +73,8 @@ def describe_draws(
     (3, 3, 0.0)
     """
     shown = relabel(draws.given(k), method)
-    told = summarise(shown, level=level)
-    table, model = draws.table, told.model()
+    summary = summarise(shown, level=level)
+    table, model = draws.table, summary.model()
     fixed = draws.method == "gibbs" or draws.prior.max_classes == 1
     followed = draws.log_likelihood if fixed else draws.k
     spread, effective = _followed(followed)
@@ -84,12 +85,12 @@ def describe_draws(
         "n_variables": table.n_variables,
         "missing": float(table.weights @ (table.codes < 0).mean(axis=1) / table.weights.sum()),
         "posterior": _posterior_of_k(draws, fixed),
-        "n_classes": told.k,
-        "n_used": told.n_draws,
+        "n_classes": summary.k,
+        "n_used": summary.n_draws,
         "level": level,
         "relabelled": method,
-        "classes": _classes(told),
-        "variables": [_variable(v, model.table(v.name), told.weights) for v in table.variables],
+        "classes": _classes(summary),
+        "variables": [variable_contents(v, model.table(v.name), summary.weights) for v in table.variables],
         "log_likelihood": float(shown.log_likelihood.mean()),
         "n_parameters": int(standard_dimension(model.tree)),
         "method": draws.method,
@@ -104,7 +105,7 @@ def describe_draws(
         "r_hat": spread,
         "effective_draws": effective,
         "acceptance": {name: _finite(rate) for name, rate in draws.acceptance.items()},
-        "warnings": _warnings(draws, fixed, spread, effective, told),
+        "warnings": _warnings(draws, fixed, spread, effective, summary),
         "notes": _notes(draws, fixed),
     }
 
@@ -127,30 +128,30 @@ def _posterior_of_k(draws: Draws, fixed: bool) -> list[dict[str, Any]]:
     ]
 
 
-def _classes(told: ClassSummary) -> list[dict[str, Any]]:
-    names, offsets = told.table.names, np.concatenate([[0], np.cumsum(told.table.cardinalities)])
-    labels = [state_labels(v) for v in told.table.variables]
+def _classes(summary: ClassSummary) -> list[dict[str, Any]]:
+    names, offsets = summary.table.names, np.concatenate([[0], np.cumsum(summary.table.cardinalities)])
+    labels = [state_labels(v) for v in summary.table.variables]
     cells = [dict(zip(own, range(offsets[i], offsets[i + 1]), strict=True)) for i, own in enumerate(labels)]
     return [
         {
             "label": class_label(j),
-            "size": float(told.weights[j]),
-            "interval": told.weights_interval[:, j].tolist(),
-            "count": float(told.weights[j] * told.table.n),
+            "size": float(summary.weights[j]),
+            "interval": summary.weights_interval[:, j].tolist(),
+            "count": float(summary.weights[j] * summary.table.n),
             "profile": {
-                n: {s: float(told.theta[j, c]) for s, c in own.items()} for n, own in zip(names, cells, strict=True)
+                n: {s: float(summary.theta[j, c]) for s, c in own.items()} for n, own in zip(names, cells, strict=True)
             },
             "intervals": {
-                n: {s: told.theta_interval[:, j, c].tolist() for s, c in own.items()}
+                n: {s: summary.theta_interval[:, j, c].tolist() for s, c in own.items()}
                 for n, own in zip(names, cells, strict=True)
             },
         }
-        for j in range(told.k)
+        for j in range(summary.k)
     ]
 
 
 def _warnings(
-    draws: Draws, fixed: bool, spread: float | None, effective: float | None, told: ClassSummary
+    draws: Draws, fixed: bool, spread: float | None, effective: float | None, summary: ClassSummary
 ) -> list[str]:
     out = []
     what = "log-likelihood" if fixed else "number of classes"
@@ -165,8 +166,8 @@ def _warnings(
         out.append(f"The largest number of classes allowed, {draws.k_mode}, is the most probable. Allow more.")
     if draws.reason is not StopReason.FINISHED:
         out.append(draws.reason.message)
-    if told.n_draws < FEW:
-        out.append(f"Only {told.n_draws} draws have {told.k} classes: their intervals are rough.")
+    if summary.n_draws < FEW:
+        out.append(f"Only {summary.n_draws} draws have {summary.k} classes: their intervals are rough.")
     return out
 
 

@@ -15,7 +15,7 @@ import numpy as np
 
 from .._files import write_atomically
 from ..bayes import ClassDraws, Draws, relabel, summarise
-from ._latent_class import class_label, state_labels
+from ..naming import class_label, state_labels
 from .figures._axes import axes, plain, pyplot
 
 __all__ = ["plot_n_classes", "plot_profile_intervals", "plot_trace", "save_plots"]
@@ -92,7 +92,7 @@ def plot_profile_intervals(draws: ClassDraws, ax: Any = None, *, level: float = 
     Axes
     """
     ax = axes(ax)
-    told = summarise(draws, level=level)
+    summary = summarise(draws, level=level)
     # Of two states one says it all.
     kept = [
         (int(draws.offsets[i]) + s, f"{v.name} = {label}")
@@ -102,12 +102,12 @@ def plot_profile_intervals(draws: ClassDraws, ax: Any = None, *, level: float = 
     ][:MOST_CELLS]
     cells = [c for c, _ in kept]
     rows = np.arange(len(kept))
-    for j in range(told.k):
-        at = rows + 0.6 * ((j + 0.5) / told.k - 0.5)
-        means = told.theta[j, cells]
-        ends = told.theta_interval[:, j, cells]
+    for j in range(summary.k):
+        at = rows + 0.6 * ((j + 0.5) / summary.k - 0.5)
+        means = summary.theta[j, cells]
+        ends = summary.theta_interval[:, j, cells]
         beside = np.maximum(np.stack([means - ends[0], ends[1] - means]), 0.0)
-        size = f"{class_label(j)} ({100 * told.weights[j]:.0f} %)"
+        size = f"{class_label(j)} ({100 * summary.weights[j]:.0f} %)"
         ax.errorbar(means, at, xerr=beside, fmt="o", markersize=3, linewidth=1, label=size)
     ax.set_yticks(rows, [plain(name) for _, name in kept])
     ax.invert_yaxis()

@@ -14,7 +14,7 @@ from ._text import (
     _grid,
     _listed,
     _most_frequent,
-    _most_telling,
+    _most_informative,
     _number,
     _percent,
     _plain,
@@ -93,7 +93,7 @@ def _sizes(classes: Sequence[Report]) -> RenderableType:
 def _profiles(
     report: Report, width: int, max_variables: int | None, max_states: int | None
 ) -> Iterator[RenderableType]:
-    chosen = _most_telling(report["variables"], max_variables)
+    chosen = _most_informative(report["variables"], max_variables)
     names, states = _room(report["classes"][:1], chosen, width - CELL)
     most = max(1, (width - names - states - 2 * GAP) // CELL)
     for start in range(0, len(report["classes"]), most):
@@ -111,7 +111,7 @@ def _profiles(
         yield grid
     left = len(report["variables"]) - len(chosen)
     if left:
-        shown_now = f"The {len(chosen)} variables that tell most about the class are shown, {left:,} more are not"
+        shown_now = f"The {len(chosen)} most informative variables are shown, {left:,} more are not"
         yield Text(f"{shown_now}: use max_variables=None to see all.")
 
 

@@ -1,4 +1,4 @@
-"""What users of latent class software look for, as one plain dict: absolute fit, residuals, certainty, scores."""
+"""What users of latent class software look for, as one plain dict: fit, residuals, average posteriors, scores."""
 
 from __future__ import annotations
 

@@ -11,8 +11,9 @@ import numpy as np
 
 from .._tree import Tree
 from ._layout import Arrangement, Place, arrange, places, shortened, style_for, text_width
+from ._printable import printable
 
-__all__ = ["Drawing", "shown", "tree_svg", "visible"]
+__all__ = ["Drawing", "shown", "tree_svg"]
 
 Report = Mapping[str, Any]
 
@@ -26,7 +27,7 @@ FAR = 2400.0
 """Drawings wider than this are seen from so far at first that the names of leaves cannot be read."""
 
 THINNEST, THICKEST = 0.8, 7.0
-"""Width of edges that tell nothing, and of the edge that tells most."""
+"""Width of edges without information, and of the most informative edge."""
 
 
 def shown(text: object) -> str:
@@ -37,12 +38,7 @@ def shown(text: object) -> str:
     >>> print(shown("<script>\x1b"))
     &lt;script&gt;\x1b
     """
-    return escape(visible(str(text)))
-
-
-def visible(text: str) -> str:
-    """Show control characters and lone surrogates by their codes."""
-    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode("ascii") for c in text)
+    return escape(printable(str(text)))
 
 
 class Drawing:
@@ -107,7 +103,7 @@ class Drawing:
 
 
 def _label(name: str, cardinality: int, inner: bool) -> str:
-    return f"{shortened(visible(name))} ({cardinality})" if inner else shortened(visible(name))
+    return f"{shortened(printable(name))} ({cardinality})" if inner else shortened(printable(name))
 
 
 def tree_svg(drawing: Drawing, *, title: str = "The tree", still: bool = False) -> str:

@@ -14,6 +14,9 @@ from rich.padding import Padding
 from rich.table import Table as Grid
 from rich.text import Text
 
+from .._scale import LOWER, direction, score_label, shown_score
+from ._printable import printable
+
 __all__ = ["Shown", "render", "to_text"]
 
 Report = Mapping[str, Any]
@@ -59,7 +62,7 @@ def to_text(
     width : int, default 80
         Columns of text.
     max_variables, max_states : int or None
-        Of more variables, those that tell most about the class are shown; of more states, the most frequent. None
+        Of more variables, the most informative about the class are shown; of more states, the most frequent. None
         shows all.
 
     Examples
@@ -134,9 +137,9 @@ def _statistics(report: Report, width: int) -> RenderableType:
     pairs = [
         ("Log-likelihood", _decimals(report["log_likelihood"], 3)),
         ("Parameters", f"{report['n_parameters']:,}"),
-        ("AIC (higher is better)", _decimals(report["aic"], 3)),
+        (score_label("aic"), _decimals(shown_score(report["aic"], "aic"), 3)),
         ("Degrees of freedom", "very many" if free is None else f"{free:,}"),
-        ("BIC (higher is better)", _decimals(report["bic"], 3)),
+        (score_label("bic"), _decimals(shown_score(report["bic"], "bic"), 3)),
         ("Relative entropy", _decimals(report["relative_entropy"], 3)),
     ]
     columns = [pairs[::2], pairs[1::2]]
@@ -153,7 +156,7 @@ def _statistics(report: Report, width: int) -> RenderableType:
 
 
 def _further(found: Report, classes: Sequence[Report]) -> Iterator[RenderableType]:
-    """Absolute fit, residuals, certainty and scores."""
+    """Absolute fit, residuals, average posteriors and scores."""
     yield Text(_absolute(found["absolute"]))
     if "residuals" in found["residuals"]:
         yield Text(_largest_residuals(found["residuals"]))
@@ -164,8 +167,8 @@ def _further(found: Report, classes: Sequence[Report]) -> Iterator[RenderableTyp
             grid.add_row(_plain(own["label"]), *("-" if p is None else f"{p:.3f}" for p in row))
         yield grid
     known = {name: s["value"] for name, s in found["scores"].items() if s["value"] is not None}
-    told = ", ".join(f"{name} {_decimals(value, 2)}" for name, value in known.items())
-    yield Text(f"Scores (higher is better): {told}.")
+    listed = ", ".join(f"{name} {_decimals(shown_score(value, name), 2)}" for name, value in known.items())
+    yield Text(f"Scores ({LOWER}): {listed}.")
     loose = "" if found["identified"] else ": the structure is not identified"
     yield Text(f"Effective dimension {found['effective_dimension']:,}{loose}.")
 
@@ -189,12 +192,14 @@ def _largest_residuals(found: Report, most: int = 3) -> str:
         if i < j and value is not None
     ]
     largest = sorted(pairs, key=lambda p: -p[0])[:most]
-    told = ", ".join(f"{a} and {b} {value:.2f}" for value, a, b in largest)
-    return f"Largest bivariate residuals (X2/df; above 3.84 the classes leave something unexplained): {told}."
+    listed = ", ".join(f"{printable(a)} and {printable(b)} {value:.2f}" for value, a, b in largest)
+    return f"Largest bivariate residuals (X2/df; above 3.84 the classes leave something unexplained): {listed}."
 
 
 def _course(report: Report) -> str:
     seed = "" if report["seed"] is None else f", seed {report['seed']}"
+    if "search" in report:  # its steps, seconds and starts, not those of the last EM
+        return " ".join([report["search"]["text"], *([f"Seed {report['seed']}."] if seed else [])])
     ended = "Converged" if report["converged"] else "Not converged"
     steps = f"{ended} after {_count(report['n_iter'], 'step')} in {report['seconds']:.2f} s{seed}."
     starts, n = report["starts"], len(report["starts"]["objectives"])
@@ -216,17 +221,17 @@ def _sizes(classes: Sequence[Report]) -> RenderableType:
 def _profiles(
     report: Report, width: int, max_variables: int | None, max_states: int | None
 ) -> Iterator[RenderableType]:
-    chosen = _most_telling(report["variables"], max_variables)
+    chosen = _most_informative(report["variables"], max_variables)
     room = _room(report["classes"], chosen, width)
     for part in _parts(report["classes"], room, width):
         yield _profile_table(chosen, part, max_states, room)
     left = len(report["variables"]) - len(chosen)
     if left:
-        shown = f"The {len(chosen)} variables that tell most about the class are shown, {left:,} more are not"
+        shown = f"The {len(chosen)} most informative variables are shown, {left:,} more are not"
         yield Text(f"{shown}: use max_variables=None to see all.")
 
 
-def _most_telling(variables: Sequence[Report], most: int | None) -> list[Report]:
+def _most_informative(variables: Sequence[Report], most: int | None) -> list[Report]:
     """In their own order, the variables to show."""
     if most is None or len(variables) <= most:
         return list(variables)
@@ -289,7 +294,7 @@ def _most_frequent(marginal: Sequence[float], most: int | None) -> list[int]:
 def _cell(own: Report, variable: str, label: str) -> Text:
     profile = own["profile"][variable]
     p = profile[label]
-    # The most probable answer of the class, if there is anything to tell it from.
+    # The most probable answer of the class, if there are others.
     dominant = len(profile) > 1 and p == max(profile.values())
     return Text(f"{p:.3f}", style="bold" if dominant else "")
 
@@ -309,7 +314,7 @@ def _comparison(report: Report, width: int) -> Iterator[RenderableType]:
     names = ["log_likelihood", "n_parameters", *scores]
     names += [n for n in ("relative_entropy", "smallest_class") if n not in scores]
     columns = [_compared_column(report, name) for name in names]
-    marks = ((row, "" if row["converged"] else "!", "" if row["identified"] else "?") for row in report["fits"])
+    marks = ((row, _mark(row["converged"], "!"), _mark(row["identified"], "?")) for row in report["fits"])
     numbers = [f"{stopped}{loose}{row['n_classes']:,}" for row, stopped, loose in marks]
     first = [Text("classes"), *map(Text, numbers)]
     for part in _side_by_side(columns, width - len("classes")):
@@ -319,16 +324,39 @@ def _comparison(report: Report, width: int) -> Iterator[RenderableType]:
         for cells in list(zip(first, *part, strict=True))[1:]:
             grid.add_row(*cells)
         yield grid
-    legend = "" if all(row["converged"] for row in report["fits"]) else " ! did not converge."
-    if not all(row["identified"] for row in report["fits"]):
+    legend = " ! did not converge." if any(row["converged"] is False for row in report["fits"]) else ""
+    if any(row["identified"] is False for row in report["fits"]):
         legend += " ? not identified: some parameters are free to move."
-    yield Text(f"Scores: higher is better, * is best.{legend} {_chosen(report['best'])}")
+    yield Text(f"{_directions(scores)}, * is best.{legend} {_chosen(report['best'])}")
+    if "search" in report:
+        yield Text(_searched(report))
     words = [f"{_count(row['n_classes'], 'class', 'classes')}: {w}" for row in report["fits"] for w in row["warnings"]]
     if report["skipped"]:
         why = "It was interrupted" if report["interrupted"] else "The time was over"
         words.append(f"{why} before {', '.join(map(str, report['skipped']))} classes were fitted.")
     if words:
         yield _listed("Warnings", words, "bold yellow")
+
+
+def _mark(good: bool | None, mark: str) -> str:
+    """The mark of what is known not to be good; None is not known."""
+    return mark if good is False else ""
+
+
+def _directions(scores: Sequence[str]) -> str:
+    ways = {name: direction(name) for name in scores}
+    if len(set(ways.values())) == 1:
+        return f"Scores: {ways[scores[0]]}"
+    return "; ".join(f"{printable(name)}: {way}" for name, way in ways.items())
+
+
+def _searched(report: Report) -> str:
+    """Which numbers of classes the rows are, and which columns say nothing about the best one."""
+    criterion = report["search"]["criterion"]
+    others = [name for name in report["scores"] if name != criterion]
+    rows = f"The rows are the numbers of classes that the search by {criterion} looked at."
+    more = f" By {' or '.join(others)}, another number may be best: that was not searched." if others else ""
+    return printable(rows + more)
 
 
 def _compared_column(report: Report, name: str) -> list[Text]:
@@ -344,7 +372,8 @@ def _compared(name: str, value: float | None, best: bool) -> Text:
         return Text(f"{value:,}")
     if name == "smallest_class":
         return Text(_percent(value))
-    text = _decimals(value, 3 if name == "relative_entropy" else 2)
+    shown = value if name in _HEADS else shown_score(value, name)
+    text = _decimals(shown, 3 if name == "relative_entropy" else 2)
     return Text(f"*{text}", style="bold") if best else Text(text)
 
 
@@ -391,7 +420,7 @@ def _listed(head: str, texts: Sequence[str], style: str) -> RenderableType:
 
 def _plain(text: str) -> Text:
     """Show text from the data as it is: no markup in it is obeyed, and nothing in it can steer the terminal."""
-    return Text("".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text))
+    return Text(printable(text))
 
 
 def _shortened(names: Sequence[str], room: int) -> list[Text]:

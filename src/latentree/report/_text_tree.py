@@ -9,7 +9,10 @@ from rich.console import RenderableType
 from rich.table import Table as Grid
 from rich.text import Text
 
+from .._scale import score_label, shown_score
+from ._headline import criterion_of
 from ._layout import arrange
+from ._printable import printable
 from ._svg import Drawing
 from ._text import (
     GAP,
@@ -22,7 +25,6 @@ from ._text import (
     _listed,
     _number,
     _percent,
-    _plain,
     _profiles,
     _shortened,
     _sizes,
@@ -55,11 +57,12 @@ def tree_parts(report: Report, width: int, *, everything: bool = False) -> Itera
         yield _listed("Notes", report["notes"], "bold")
 
 
-def _search(told: Report) -> str:
-    seed = "" if told["seed"] is None else f", seed {told['seed']}"
-    ended = "Found" if told["complete"] else "Best found"
-    found = f"{ended} by the method '{told['method']}' in {told['seconds']:.2f} s"
-    return f"{found}, {_count(told['steps'], 'step')}{seed}; {told['score'].upper()} {_decimals(told['value'], 3)}."
+def _search(search: Report) -> str:
+    seed = "" if search["seed"] is None else f", seed {search['seed']}"
+    ended = "Found" if search["complete"] else "Best found"
+    found = f"{ended} by the method '{search['method']}' in {search['seconds']:.2f} s"
+    score = f"{score_label(search['score'])} {_decimals(shown_score(search['value'], search['score']), 3)}"
+    return printable(f"{found}, {_count(search['steps'], 'step')}{seed}; {score}.")
 
 
 def _structure(report: Report, width: int, everything: bool) -> Iterator[RenderableType]:
@@ -69,14 +72,14 @@ def _structure(report: Report, width: int, everything: bool) -> Iterator[Rendera
     yield Text("Latent variables (numbers of states) and the variables below them", style="bold")
     yield _outline(report, width, everything)
     if report["latents"]:
-        yield Text("Sizes of their states, and the variables that tell most about them", style="bold")
+        yield Text("Sizes of their states, and their most informative variables", style="bold")
         yield _latents(report, width, everything)
         yield Text("What their states answer most often", style="bold")
         for z in report["latents"] if everything else report["latents"][:MOST_PROFILES]:
             yield _typical(report, z, width)
     if report["trace"]:
         yield Text("How the tree grew", style="bold")
-        yield _steps(report["trace"], everything)
+        yield _steps(report["trace"], criterion_of(report), everything)
 
 
 def _title(report: Report) -> str:
@@ -94,8 +97,8 @@ def _title(report: Report) -> str:
 def _star(report: Report, width: int, everything: bool) -> Iterator[RenderableType]:
     """A latent class model: sizes and profiles, as for a fit."""
     root, *leaves = report["nodes"]
-    told = {edge["child"]: edge["information"] for edge in report["edges"]}
-    variables = [{**leaf, "information": told[i]} for i, leaf in enumerate(leaves, 1)]
+    information = {edge["child"]: edge["information"] for edge in report["edges"]}
+    variables = [{**leaf, "information": information[i]} for i, leaf in enumerate(leaves, 1)]
     counts = report["latents"][0]["counts"]
     classes = [
         {
@@ -117,12 +120,9 @@ def _facts(report: Report) -> RenderableType:
     grid.add_column(justify="right", no_wrap=True)
     grid.add_row("Parameters", Text(f"{report['n_parameters']:,}", style="bold"))
     if report["n"] is not None:
-        for label, key in (
-            ("Log-likelihood", "log_likelihood"),
-            ("AIC (higher is better)", "aic"),
-            ("BIC (higher is better)", "bic"),
-        ):
-            grid.add_row(label, Text(_decimals(report[key], 3), style="bold"))
+        grid.add_row("Log-likelihood", Text(_decimals(report["log_likelihood"], 3), style="bold"))
+        for name in ("aic", "bic"):
+            grid.add_row(score_label(name), Text(_decimals(shown_score(report[name], name), 3), style="bold"))
         if report["impossible"]:
             grid.add_row(
                 "Distinct rows that the model holds impossible", Text(f"{report['impossible']:,}", style="bold")
@@ -137,9 +137,9 @@ def _outline(report: Report, width: int, everything: bool) -> Text:
     inner = [v for v in arrangement.order if arrangement.children[v]] or arrangement.order[:1]
     for v in inner if everything else inner[:MOST_LATENTS]:
         node = report["nodes"][v]
-        start = f"{'  ' * arrangement.depth[v]}{_plain(node['name']).plain} ({node['cardinality']})"
+        start = f"{'  ' * arrangement.depth[v]}{printable(node['name'])} ({node['cardinality']})"
         leaves = [report["nodes"][c]["name"] for c in arrangement.children[v] if not arrangement.children[c]]
-        lines.append(_with_leaves(start, [_plain(name).plain for name in leaves], None if everything else width))
+        lines.append(_with_leaves(start, [printable(name) for name in leaves], None if everything else width))
     if len(lines) < len(inner):
         lines.append(
             f"... and {_count(len(inner) - len(lines), 'latent variable')} more (max_variables=None shows all)"
@@ -162,19 +162,19 @@ def _with_leaves(start: str, leaves: Sequence[str], width: int | None) -> str:
 
 def _latents(report: Report, width: int, everything: bool) -> RenderableType:
     with_data = report["n"] is not None
-    grid = _grid("latent", "sizes of its states", *(["certainty"] if with_data else []), "told by", texts=2)
+    grid = _grid("latent", "sizes of its states", *(["rel. entropy"] if with_data else []), "most informative", texts=2)
     grid.columns[-1].justify = "left"
     latents = report["latents"] if everything else report["latents"][:MOST_LATENTS]
     for z in latents:
         sizes = " ".join(f"{p:.3f}" for p in z["sizes"][:8]) + (" ..." if len(z["sizes"]) > 8 else "")
-        told = ", ".join(_plain(report["nodes"][u["node"]]["name"]).plain for u in z["leaves"][:3])
-        sure = [_decimals(z["relative_entropy"], 3)] if with_data else []
-        grid.add_row(_shortened([z["name"]], 20)[0], sizes, *sure, _shortened([told], max(width - 52, 20))[0])
+        leaves = ", ".join(printable(report["nodes"][u["node"]]["name"]) for u in z["leaves"][:3])
+        entropy = [_decimals(z["relative_entropy"], 3)] if with_data else []
+        grid.add_row(_shortened([z["name"]], 20)[0], sizes, *entropy, _shortened([leaves], max(width - 55, 20))[0])
     return grid
 
 
 def _typical(report: Report, z: Report, width: int) -> RenderableType:
-    """The states of a latent variable by the most frequent answers to the questions that tell most about it."""
+    """The states of a latent variable by the most frequent answers to its most informative questions."""
     room = (width - 22 - 9) // 3 - 2
     leaves = z["leaves"][:3]
     names = _shortened([report["nodes"][u["node"]]["name"] for u in leaves], room)
@@ -194,11 +194,11 @@ def _answer(labels: Sequence[str], p: Sequence[float], room: int) -> Text:
     return Text.assemble(_shortened([labels[best]], room - 5)[0], f" {100 * p[best]:.0f} %")
 
 
-def _steps(steps: Sequence[Report], everything: bool) -> RenderableType:
-    grid = _grid("step", "operation", "score", "log-lik.", "dimension", "seconds", texts=2)
+def _steps(steps: Sequence[Report], criterion: str | None, everything: bool) -> RenderableType:
+    grid = _grid("step", "operation", criterion or "score", "log-lik.", "dimension", "seconds", texts=2)
     shown = steps if everything else steps[-MOST_STEPS:]
     for i, step in enumerate(shown, len(steps) - len(shown)):
-        numbers = [_decimals(step[name], digits) for name, digits in (("score", 2), ("log_likelihood", 2))]
+        numbers = [_decimals(value, 2) for value in (shown_score(step["score"], criterion), step["log_likelihood"])]
         grid.add_row(
             str(i),
             _shortened([step["operation"]], 32)[0],

@@ -20,6 +20,7 @@ from ..errors import DataError, ParameterError, missing_extra
 from ..formats._columns import Column, column_from
 from ..formats._frame import MISSING_TEXTS, coded_by, raw_columns, warn_of_never_seen
 from ..infer import log_likelihood_rows, posterior
+from ..naming import assignment_columns, free_name
 from ..runner import OnProgress, Progress
 from ._sources import Pieces
 
@@ -113,7 +114,7 @@ def assign(
                         raise DataError(f"There is no column '{name}', which {which}.")
                 columns = {name: own[name] for name in names}
                 writer = writer or _writer(target, file)
-                writer.write(columns, {_free(name, names): cells for name, cells in _added(said).items()})
+                writer.write(columns, {free_name(name, names): cells for name, cells in _added(said).items()})
                 rows += len(next(iter(said.values())))
                 if on_progress is not None:
                     on_progress(Progress("rows", rows, None, None, time.monotonic() - began))
@@ -128,20 +129,10 @@ def assign(
 def _added(said: Mapping[str, FloatArray]) -> dict[str, Any]:
     """Columns of states, as Column with missing cells, and of probabilities."""
     columns: dict[str, Any] = {}
-    for name, p in said.items():
-        label, prefix = ("class", "p_class") if len(said) == 1 else (name, f"p_{name}_")
-        known = ~np.isnan(p[:, 0])
-        best = np.where(known, np.where(known[:, None], p, 0.0).argmax(axis=1), -1)
-        columns[label] = Column(best.astype(np.int32), np.arange(p.shape[1]))
-        for state in range(p.shape[1]):
-            columns[f"{prefix}{state}"] = p[:, state]
+    for label, states, probabilities in assignment_columns(said):
+        columns[label] = Column(states, np.arange(len(probabilities)))
+        columns.update(probabilities)
     return columns
-
-
-def _free(name: str, taken: Collection[str]) -> str:
-    while name in taken:
-        name += "_"
-    return name
 
 
 @contextmanager

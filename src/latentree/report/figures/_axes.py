@@ -19,7 +19,7 @@ def axes(ax: Any, **size: Any) -> Any:
 
 
 def pyplot() -> Any:
-    """Matplotlib's drawing module, or an error that tells how to get it."""
+    """Matplotlib's drawing module, or an error that says how to get it."""
     try:
         import matplotlib.pyplot as plt
     except ImportError:

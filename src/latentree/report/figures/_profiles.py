@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 
+from ..._information import InformationCurves
 from ..._model import Model
 from ..._types import FloatArray
 from ...estimation import Fit
+from ...naming import node_labels
 from ...score import StandardErrors
-from .._information import InformationCurves
-from .._tree import node_labels
 from ._axes import axes, latent_node, lengths, plain
 
 __all__ = ["plot_profiles"]
@@ -38,7 +38,7 @@ def plot_profiles(
     node : str or int, optional
         The latent variable. Default: the first.
     variables : sequence of str, optional
-        Which variables, in this order. Default: those that tell most about it.
+        Which variables, in this order. Default: the most informative about it.
     errors : StandardErrors, optional
         From :func:`latentree.score.standard_errors`; draws intervals where it knows them.
     most : int, default 12
@@ -108,7 +108,7 @@ def _profiles(model: Model, z: int, variables: Sequence[str] | None, most: int) 
 def _interval(
     errors: StandardErrors | None, model: Model, z: int, v: int, i: int
 ) -> tuple[FloatArray, FloatArray] | None:
-    """Ends of the intervals of one row, if the variable hangs directly below the latent."""
+    """Ends of the intervals of one row, if the variable is a child of the latent."""
     if errors is None or v == 0 or int(model.tree.parent[v]) != z:
         return None
     return errors.table(v, "lower")[i], errors.table(v, "upper")[i]

@@ -22,7 +22,7 @@ def plot_residuals(residuals: BivariateResiduals, ax: Any = None, *, most: float
     ax : matplotlib Axes, optional
         Where to draw. Default: a new figure.
     most : float, default 10
-        Where the colours end. Values well above about 4 tell of pairs that the classes do not explain.
+        Where the colours end. Values well above about 4 show pairs that the classes do not explain.
 
     Returns
     -------

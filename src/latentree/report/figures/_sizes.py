@@ -8,8 +8,8 @@ import numpy as np
 
 from ..._model import Model
 from ...estimation import Fit
+from ...naming import node_labels
 from ...score import StandardErrors
-from .._tree import node_labels
 from ._axes import axes, latent_node, lengths, plain
 
 __all__ = ["plot_sizes"]

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from ..._scale import direction, shown_score
 from ...estimation import Fit
 from .._layout import shortened
 from ._axes import axes, plain
@@ -18,7 +19,9 @@ LONGEST_WORDS = 40
 """A step may do many things at once; a picture has room for the first."""
 
 
-def plot_trace(thing: Fit | Sequence[Mapping[str, Any]], ax: Any = None, *, most_words: int = 12) -> Any:
+def plot_trace(
+    thing: Fit | Sequence[Mapping[str, Any]], ax: Any = None, *, most_words: int = 12, score: str = "bic"
+) -> Any:
     """Draw the objective of a fit by iteration, or the score of a search by step.
 
     Parameters
@@ -29,6 +32,8 @@ def plot_trace(thing: Fit | Sequence[Mapping[str, Any]], ax: Any = None, *, most
         Where to draw. Default: a new figure.
     most_words : int, default 12
         How many steps of a search are written beside their points: those that gained most.
+    score : str, default "bic"
+        What the steps of a search were scored by; shown as people see it, -2 LL + penalty.
 
     Returns
     -------
@@ -42,16 +47,18 @@ def plot_trace(thing: Fit | Sequence[Mapping[str, Any]], ax: Any = None, *, most
         ax.grid(alpha=0.3)
         return ax
     points = [
-        (i, float(step["score"]), str(step["operation"])) for i, step in enumerate(thing) if step["score"] is not None
+        (i, shown_score(float(step["score"]), score), str(step["operation"]))
+        for i, step in enumerate(thing)
+        if step["score"] is not None
     ]
     ax.plot([i for i, _, _ in points], [y for _, y, _ in points], marker="o", ms=4, lw=1.5)
-    gains = {i: y - before for (_, before, _), (i, y, _) in pairwise(points)}
-    told = set(sorted(gains, key=lambda i: -gains[i])[:most_words])
+    gains = {i: abs(y - before) for (_, before, _), (i, y, _) in pairwise(points)}
+    named = set(sorted(gains, key=lambda i: -gains[i])[:most_words])
     for i, y, text in points:
-        if i in told:
+        if i in named:
             words = plain(shortened(text, LONGEST_WORDS))
             ax.annotate(words, (i, y), xytext=(5, -9), textcoords="offset points", fontsize="x-small")
     ax.set_xlabel("step")
-    ax.set_ylabel("score (higher is better)")
+    ax.set_ylabel(f"score ({direction(score)})")
     ax.grid(alpha=0.3)
     return ax

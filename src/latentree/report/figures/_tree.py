@@ -6,9 +6,9 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
+from ..._information import edge_information
 from ..._model import Model
 from ...estimation import Fit
-from .._information import edge_information
 from .._svg import Drawing
 from ._axes import axes, plain
 
@@ -51,7 +51,7 @@ def plot_tree(thing: Model | Fit | Mapping[str, Any], ax: Any = None, *, style: 
 def _skeleton(thing: Model | Fit) -> dict[str, Any]:
     """The part of the report that a drawing needs, without the rest of the work."""
     model = thing.model if isinstance(thing, Fit) else thing
-    tree, told = model.tree, edge_information(model)
+    tree, information = model.tree, edge_information(model)
     return {
         "nodes": [
             {
@@ -62,7 +62,7 @@ def _skeleton(thing: Model | Fit) -> dict[str, Any]:
             }
             for v in range(tree.n_nodes)
         ],
-        "edges": [{"child": v, "information": float(told[v])} for v in range(1, tree.n_nodes)],
+        "edges": [{"child": v, "information": float(information[v])} for v in range(1, tree.n_nodes)],
     }
 
 

@@ -1,4 +1,4 @@
-"""How sure the rows' states are."""
+"""Probabilities of the rows' states."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import numpy as np
 
 from ...engine._plan import Plan
 from ...estimation import Fit
-from .._tree import node_labels
+from ...naming import node_labels
 from ._axes import axes, latent_node, plain
 
 __all__ = ["plot_uncertainty"]
@@ -38,11 +38,11 @@ def plot_uncertainty(fit: Fit, ax: Any = None, *, node: str | int | None = None,
     (p,) = Plan.of(model, fit.table).posteriors(model.parameters, [z])
     known = ~np.isnan(p).any(axis=1)
     p, weights = p[known], fit.table.weights[known]
-    best, sure = p.argmax(axis=1), p.max(axis=1)
+    best, highest = p.argmax(axis=1), p.max(axis=1)
     labels = node_labels(model, z)
     ax = axes(ax)
     ax.hist(
-        [sure[best == i] for i in range(len(labels))],
+        [highest[best == i] for i in range(len(labels))],
         bins=np.linspace(1 / len(labels) if len(labels) > 1 else 0.0, 1.0, bins + 1).tolist(),
         weights=[weights[best == i] for i in range(len(labels))],
         stacked=True,

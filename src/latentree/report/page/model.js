@@ -35,7 +35,7 @@
       return this.labelSets[this.labels[v]];
     }
 
-    /* Set a node to a state, or forget it (null); tells all who asked to be told. */
+    /* Set a node to a state, or forget it (null); calls everybody who listens. */
     assume(v, state) {
       if (state === null) this.evidence.delete(v);
       else this.evidence.set(v, state);
@@ -49,7 +49,7 @@
 
     update() {
       this.now = this.messages.run(this.evidence);
-      this.changed.forEach((tell) => tell());
+      this.changed.forEach((listener) => listener());
     }
 
     get possible() {

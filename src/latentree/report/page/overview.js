@@ -1,4 +1,4 @@
-/* The panel that tells of the whole model. */
+/* The panel about the whole model. */
 (function (LT) {
   "use strict";
   const { h } = LT;
@@ -13,7 +13,7 @@
       { class: "facts" },
       model.facts.map(([name, value]) => [h("dt", {}, name), h("dd", {}, value)]),
     );
-    const told = [
+    const findings = [
       ...model.warnings.map((text) => h("p", { class: "warning" }, text)),
       ...model.notes.map((text) => h("p", { class: "note" }, text)),
     ];
@@ -69,12 +69,12 @@
     ];
     return [
       facts,
-      told,
+      findings,
       h(
         "section",
         {},
         h("h3", {}, "Latent variables", LT.csvButton("latent variables", csv)),
-        h("p", { class: "muted small" }, "Sizes of their states, and the variables that tell most about them."),
+        h("p", { class: "muted small" }, "Sizes of their states, and their most informative variables."),
         list,
         more,
       ),

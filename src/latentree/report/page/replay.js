@@ -55,8 +55,9 @@
       "aria-label": "Step",
     });
     const play = h("button", { type: "button", id: "play" }, "Play");
-    const told = h("div", { class: "step", role: "status" }),
-      chart = scores(steps);
+    const details = h("div", { class: "step", role: "status" }),
+      label = model.trace.score,
+      chart = scores(steps, label);
     const list = h(
       "ol",
       { class: "steps", start: "0" },
@@ -89,15 +90,15 @@
         ? LT.differences(LT.unpackStep(names, steps[i - 1]), tree)
         : { fresh: [], resized: [], moved: [], gone: [] };
       draw(svg, tree, change, rank, model);
-      const gain = i && step.score !== null && steps[i - 1].score !== null ? step.score - steps[i - 1].score : null;
-      told.replaceChildren(
+      const difference = i && step.score !== null && steps[i - 1].score !== null ? step.score - steps[i - 1].score : null;
+      details.replaceChildren(
         h("h3", {}, `Step ${i} of ${steps.length - 1}: ${step.operation}`),
         h(
           "dl",
           { class: "facts" },
           [
-            ["Score", LT.number(step.score)],
-            ["Gain", gain === null ? "–" : LT.number(gain)],
+            [label, LT.number(step.score)],
+            ["Change", difference === null ? "–" : LT.number(difference)],
             ["Log-likelihood", LT.number(step.log_likelihood)],
             ["Dimension", LT.number(step.dimension)],
             ["Candidates", LT.number(step.candidates)],
@@ -165,8 +166,8 @@
         ),
         slider,
       ),
-      told,
-      h("section", {}, h("h3", {}, "Score", LT.csvButton("search trace", csv)), chart.svg),
+      details,
+      h("section", {}, h("h3", {}, label, LT.csvButton("search trace", csv)), chart.svg),
       h("section", {}, h("h3", {}, "Steps"), list),
     ];
     return { content, open: () => go(at), close: stop };
@@ -235,7 +236,7 @@
     );
   }
 
-  function scores(steps) {
+  function scores(steps, label) {
     const points = steps.map((t, i) => [i, t.score]).filter(([, y]) => y !== null);
     const low = Math.min(...points.map((p) => p[1])),
       high = Math.max(...points.map((p) => p[1]));
@@ -249,7 +250,7 @@
         viewBox: "0 0 340 104",
         role: "img",
         "aria-label": points.length
-          ? `Score from ${LT.number(points[0][1])} to ${LT.number(points[points.length - 1][1])}`
+          ? `${label} from ${LT.number(points[0][1])} to ${LT.number(points[points.length - 1][1])}`
           : "No scores",
       },
       s("path", { class: "axis", d: "M10 98H330" }),

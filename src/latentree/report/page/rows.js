@@ -17,7 +17,7 @@
       this.inverse = LT.decode(data.inverse, Int32Array);
       this.latents = Object.keys(model.latents).map(Number);
       this.states = new Map(this.latents.map((z) => [z, new Int16Array(this.n).fill(-1)]));
-      this.sure = new Map(this.latents.map((z) => [z, new Float64Array(this.n)]));
+      this.probability = new Map(this.latents.map((z) => [z, new Float64Array(this.n)]));
       this.done = 0;
     }
 
@@ -44,7 +44,7 @@
             let best = 0;
             for (let i = 1; i < p.length; i++) if (p[i] > p[best]) best = i;
             this.states.get(z)[row] = best;
-            this.sure.get(z)[row] = p[best];
+            this.probability.get(z)[row] = p[best];
           }
         if (performance.now() > until) return true;
       }
@@ -140,7 +140,7 @@
         h("option", { value: "" }, "all states"),
         ...model.labelsOf(+latent.value).map((t, i) => h("option", { value: i }, LT.shortened(t, 30))),
       );
-    /* Columns that tell most about the latent variable come first. */
+    /* The most informative columns come first. */
     const columns = () => {
       const rank = new Map((model.latents[+latent.value].leaves || []).map(([u], i) => [u, i]));
       return rows.columns
@@ -178,13 +178,13 @@
       const z = +latent.value;
       if (order.by === "weight") return rows.weights[row];
       if (order.by === "state") return rows.states.get(z)[row];
-      if (order.by === "sure") return rows.sure.get(z)[row];
+      if (order.by === "probability") return rows.probability.get(z)[row];
       if (order.by === "rows") return rows.numbers[row][0];
       return rows.code(row, order.by);
     };
     const cells = (row, shown, z) => [
       rows.states.get(z)[row] < 0 ? null : model.labelsOf(z)[rows.states.get(z)[row]],
-      rows.states.get(z)[row] < 0 ? null : rows.sure.get(z)[row],
+      rows.states.get(z)[row] < 0 ? null : rows.probability.get(z)[row],
       rows.weights[row],
       ...shown.map(([, c]) => rows.label(row, c)),
     ];
@@ -200,7 +200,7 @@
       const numbered = rows.inverse.length > 0;
       const head = [
         ["state", "state"],
-        ["P(state)", "sure"],
+        ["P(state)", "probability"],
         ["count", "weight"],
         ...(numbered ? [["row", "rows"]] : []),
         ...shown.map(([v, c]) => [model.name[v], c]),
@@ -216,7 +216,7 @@
               class: "sorter",
               title: text,
               onclick: () => {
-                order = { by, down: order.by === by ? !order.down : by === "weight" || by === "sure" };
+                order = { by, down: order.by === by ? !order.down : by === "weight" || by === "probability" };
                 draw();
               },
             },
@@ -229,12 +229,12 @@
         return own.slice(0, 3).join(", ") + (own.length > 3 ? " …" : "");
       };
       const body = found.slice(0, most).map((row) => {
-        const [own, sure, w, ...values] = cells(row, shown, z);
+        const [own, probability, w, ...values] = cells(row, shown, z);
         return h(
           "tr",
           {},
           h("th", { scope: "row" }, own ?? "–"),
-          h("td", { class: "number" }, sure === null ? "–" : LT.probability(sure)),
+          h("td", { class: "number" }, probability === null ? "–" : LT.probability(probability)),
           h("td", { class: "number" }, LT.number(w)),
           numbered ? h("td", { class: "muted" }, numbers(row)) : null,
           values.map((t) =>

@@ -1,4 +1,4 @@
-/* The panel that tells of a node or an edge. */
+/* The panel about a node or an edge. */
 (function (LT) {
   "use strict";
   const { h } = LT;
@@ -19,7 +19,7 @@
         "p",
         { class: "muted" },
         `${kind}, ${model.card[v]} states`,
-        own && own.sure !== null ? `, certainty of the rows ${LT.probability(own.sure)}` : "",
+        own && own.entropy !== null ? `, relative entropy ${LT.probability(own.entropy)}` : "",
       ),
       h(
         "p",
@@ -133,8 +133,8 @@
       h(
         "p",
         { class: "muted small" },
-        "Mutual information of each variable (bar, nats), and how much of what all variables tell is known from it and those above (mark, per cent).",
-        model.exact ? "" : " What all tell together is estimated from drawn rows.",
+        "Mutual information of each variable (bar, nats), and that of it and those above together (mark, per cent of that of all variables).",
+        model.exact ? "" : " That of all variables together is estimated from drawn rows.",
       ),
       h(
         "table",
@@ -187,7 +187,7 @@
       "section",
       {},
       h("h3", {}, "Profiles", LT.csvButton(`profiles of ${model.name[v]}`, whole)),
-      h("p", { class: "muted small" }, `P(variable | ${model.name[v]}), the variables that tell most.`),
+      h("p", { class: "muted small" }, `P(variable | ${model.name[v]}), the most informative variables.`),
       h(
         "div",
         { class: "scroll", tabindex: "0", role: "region", "aria-label": "Profiles" },

@@ -1,7 +1,7 @@
-"""What the nodes of a model tell about each other, in nats.
+"""Mutual information of the nodes of a model, in nats.
 
 Information curves (Zhang and others, Artif. Intell. Med. 42 (2008) 229-245) show what a latent variable means: its
-manifest variables in falling order of their mutual information with it, and how much the first i of them tell together.
+manifest variables in descending order of their mutual information with it, and that of the first i of them together.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ from math import prod
 import numpy as np
 from numpy.typing import NDArray
 
-from .._model import Model
-from .._types import FloatArray
-from ..engine._plan import Evidence, Plan
-from ..infer import sample
+from ._model import Model
+from ._types import FloatArray
+from .engine._plan import Evidence, Plan
+from .infer import sample
 
-__all__ = ["Curve", "InformationCurves", "edge_information", "entropy_of", "mutual_information"]
+__all__ = ["Curve", "InformationCurves", "Neighbours", "edge_information", "entropy_of", "mutual_information"]
 
 MOST_PATTERNS = 4096
 """Up to this many patterns, all are enumerated; above, this many rows are drawn."""
@@ -71,11 +71,11 @@ class Curve:
     node : int
         The latent variable.
     total : float
-        What all manifest variables together tell about it.
+        Mutual information of it and all manifest variables together.
     leaves : tuple of int
-        Manifest variables, those that tell most first.
+        Manifest variables, the most informative first.
     alone, together : tuple of float
-        What each tells by itself, and what it tells together with all before it.
+        Mutual information of each by itself, and of it together with all before it.
     profiles : tuple of array [states of the latent, states of the leaf]
         P(leaf | latent).
     """
@@ -101,8 +101,8 @@ class InformationCurves:
     Attributes
     ----------
     exact : bool
-        Whether all patterns could be enumerated. Otherwise what *all* variables tell together, and what long curves
-        tell beyond some 4,096 patterns, is estimated from rows drawn from the model, always the same ones.
+        Whether all patterns could be enumerated. Otherwise the information of *all* variables together, and of long
+        curves beyond some 4,096 patterns, is estimated from rows drawn from the model, always the same ones.
     n_rows : int
         How many patterns or rows that is.
 
@@ -120,7 +120,7 @@ class InformationCurves:
     def __init__(self, model: Model, most: int = 12) -> None:
         self.model = model
         self.most = most
-        self._near = _Neighbours(model)
+        self._neighbours = Neighbours(model)
         manifest = [int(v) for v in model.tree.manifest]
         cards = [int(model.tree.cardinality[v]) for v in manifest]
         self.exact = prod(cards) <= MOST_PATTERNS
@@ -140,17 +140,17 @@ class InformationCurves:
 
     def of(self, node: int) -> Curve:
         """Return the curve of one latent variable."""
-        whole = float(entropy_of(self._near.marginals[node]))
-        found = list(islice(self._near.most_telling(node), self.most))
+        whole = float(entropy_of(self._neighbours.marginals[node]))
+        found = list(islice(self._neighbours.most_informative(node), self.most))
         leaves = [v for v, _, _ in found]
         n_exact = self._enumerable(leaves)
         together = [whole - left for left in self._left_exactly(node, leaves[:n_exact])]
         if n_exact < len(leaves):
             together += [whole - left for left in self._left_in_rows(node, leaves)[n_exact:]]
         total = max(whole - self._left[node], *together[:n_exact], 0.0)
-        # What is drawn is uncertain; that more variables never tell less is not.
+        # What is drawn is uncertain; that more variables never have less information is not.
         rising = np.minimum(np.maximum.accumulate(np.maximum(together, 0.0)), total)
-        alone, profiles = tuple(told for _, told, _ in found), tuple(p for _, _, p in found)
+        alone, profiles = tuple(information for _, information, _ in found), tuple(p for _, _, p in found)
         return Curve(node, total, tuple(leaves), alone, tuple(rising.tolist()), profiles)
 
     def _enumerable(self, leaves: Sequence[int]) -> int:
@@ -173,24 +173,24 @@ class InformationCurves:
 
         Without codes the rows are all patterns: those so far, each with every state of the next leaf.
         """
-        heard: dict[int, dict[int, FloatArray]] = {}  # what each node has heard, by whom
+        received: dict[int, dict[int, FloatArray]] = {}  # messages at each node, by sender
         n_rows = 1
         for leaf in leaves:
             states = np.eye(int(self.model.tree.cardinality[leaf]))
             if codes is None:
-                for messages in heard.values():
+                for messages in received.values():
                     for sender, message in messages.items():
                         messages[sender] = message.repeat(len(states), axis=0)
                 own = np.tile(states, (n_rows, 1))
                 n_rows *= len(states)
             else:
                 own = states[codes[leaf]]
-            heard.setdefault(leaf, {})[leaf] = own
+            received.setdefault(leaf, {})[leaf] = own
             v = leaf
-            for towards in self._near.path(leaf, node):
-                heard.setdefault(towards, {})[v] = _product(heard[v]) @ self._near.across(towards, v).T
+            for towards in self._neighbours.path(leaf, node):
+                received.setdefault(towards, {})[v] = _product(received[v]) @ self._neighbours.across(towards, v).T
                 v = towards
-            p = _product(heard[node]) * self._near.marginals[node]
+            p = _product(received[node]) * self._neighbours.marginals[node]
             total = p.sum(axis=1, keepdims=True)
             yield entropy_of(np.divide(p, total, out=np.zeros_like(p), where=total > 0)), total[:, 0]
 
@@ -207,7 +207,7 @@ def _product(messages: Mapping[int, FloatArray]) -> FloatArray:
 
 
 @dataclass
-class _Neighbours:
+class Neighbours:
     """Ways through a tree and P(next | this) on them."""
 
     model: Model
@@ -236,11 +236,11 @@ class _Neighbours:
         shared = sum(1 for a, b in zip(down, up, strict=False) if a == b)
         return [*up[shared - 1 : -1][::-1], *down[shared:]]
 
-    def most_telling(self, node: int) -> Iterator[tuple[int, float, FloatArray]]:
-        """Manifest nodes, their mutual information with a node, falling, and P(manifest | node).
+    def most_informative(self, node: int) -> Iterator[tuple[int, float, FloatArray]]:
+        """Manifest nodes in descending order of mutual information with a node, that, and P(manifest | node).
 
-        Nothing beyond a node can tell more than the node itself (data-processing inequality). So the best open end is
-        always looked at next, and what comes out comes out in order: only a part of the tree is ever visited.
+        Nothing beyond a node has more information than the node itself (data-processing inequality). So the best open
+        end is always looked at next, and what comes out comes out in order: only a part of the tree is ever visited.
         """
         tree = self.model.tree
         prior = self.marginals[node]
@@ -252,6 +252,6 @@ class _Neighbours:
             for u in tree.neighbours(v):
                 if u != before:
                     further = given @ self.across(v, u)
-                    # Never above what the way there tells: rounding must not disturb the order.
-                    told = min(mutual_information(prior, further), -least)
-                    heapq.heappush(open_ends, (-told, u, v, further))
+                    # Never above the information on the way there: rounding must not disturb the order.
+                    information = min(mutual_information(prior, further), -least)
+                    heapq.heappush(open_ends, (-information, u, v, further))

@@ -1,19 +1,22 @@
-"""What a user should know about a fit, in words."""
+"""What a user should know about a fit or a search, in words."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import prod
+from typing import Any
 
 import numpy as np
 
-from .._model import Model
-from .._types import FloatArray
-from ..estimation._fit import Fit
-from ..estimation._independence import INDEPENDENT, at_independence
+from ._model import Model
+from ._types import FloatArray
+from .estimation._fit import Fit
+from .estimation._independence import INDEPENDENT, at_independence
+from .runner import StopReason
+from .search import Run
 
-__all__ = ["Finding", "degrees_of_freedom", "findings", "starts_at_best"]
+__all__ = ["Finding", "degrees_of_freedom", "findings", "provenance_findings", "run_findings", "starts_at_best"]
 
 SAME_OPTIMUM = 1e-3
 """Runs whose objectives differ by less have found the same optimum.
@@ -23,7 +26,7 @@ optima are rarely this close.
 """
 
 COINCIDE = 0.01
-"""Two classes coincide when none of their probabilities differ by more: far less than data of common size can tell."""
+"""Two classes coincide when none of their probabilities differ by more: far less than data of common size can show."""
 
 BOUNDARY = 1e-6
 """Probabilities this close to 0 or 1 are at the boundary."""
@@ -95,8 +98,11 @@ def degrees_of_freedom(model: Model) -> int | None:
 
 
 def starts_at_best(fit: Fit) -> int:
-    """How many of the starts that were run to the end found the best optimum."""
-    return int((fit.starts >= fit.starts[0] - SAME_OPTIMUM).sum())
+    """How many of the independent starts that were run to the end found this optimum.
+
+    None may have, where a search of the number of classes reached it by splitting and merging classes.
+    """
+    return int((fit.starts >= fit.objective - SAME_OPTIMUM).sum())
 
 
 def _sizes(fit: Fit) -> FloatArray:
@@ -179,20 +185,21 @@ def _lonely(fit: Fit) -> Iterator[Finding]:
         return
     n = len(fit.starts)
     if n == 1:
-        text = "Only one start was run to the end, so that nothing tells whether a better fit exists. Use more starts."
+        text = "Only one start was run to the end, so that nothing shows whether a better fit exists. Use more starts."
         yield Finding("one-start", text)
-    elif starts_at_best(fit) == 1:
+    elif starts_at_best(fit) <= 1:
+        some = "Only one" if starts_at_best(fit) else "None"
         yield Finding(
             "found-once",
-            f"Only one of the {n} starts run to the end found the best fit; a better one may exist. Use more starts, "
-            "or fewer classes.",
+            f"{some} of the {n} starts run to the end found the best fit; a better one may exist. Use more starts, or "
+            "fewer classes.",
         )
 
 
-def _few_rows(fit: Fit) -> Iterator[Finding]:
+def _few_rows(fit: Fit, advice: str = " Use fewer classes, or a prior above 1.") -> Iterator[Finding]:
     if fit.n_parameters > fit.table.n:
         text = f"{fit.n_parameters:,} parameters are estimated from {fit.table.n:,.6g} rows."
-        yield Finding("few-rows", f"{text} Use fewer classes, or a prior above 1.")
+        yield Finding("few-rows", f"{text}{advice}")
 
 
 def _weights(fit: Fit) -> Iterator[Finding]:
@@ -234,3 +241,56 @@ def _probability(model: Model, node: int, of_class: int, state: int) -> str:
 def _classes(numbers: Sequence[int] | np.ndarray[tuple[int, ...], np.dtype[np.intp]]) -> str:
     shown = [str(i) for i in numbers]
     return f"Class {shown[0]}" if len(shown) == 1 else f"Classes {', '.join(shown[:-1])} and {shown[-1]}"
+
+
+# ---- searches ------------------------------------------------------------------------------------------------------
+
+
+def run_findings(run: Run) -> list[Finding]:
+    """What a user should know about a search, warnings first."""
+    return [
+        *_unfinished(run.reason, run.structure),
+        *_without_structure(run),
+        *_small_states(run),
+        *_few_rows(run.fit, ""),
+    ]
+
+
+def provenance_findings(provenance: Mapping[str, Any]) -> list[Finding]:
+    """What the provenance of a model says about the fit or search that it comes from.
+
+    Examples
+    --------
+    >>> print(provenance_findings({"method": "swift", "reason": "time"})[0].text[:46])
+    The search did not come to its end; this is th
+    >>> provenance_findings({"method": "swift", "reason": "exhausted"})
+    []
+    """
+    reason = next((own for own in StopReason if own.value == provenance.get("reason")), None)
+    if reason is None:
+        return []
+    if "method" in provenance:
+        return list(_unfinished(reason, True))
+    if reason.complete:
+        return []
+    return [Finding("not-converged", f"The fit did not converge. {reason.message}", loud=True)]
+
+
+def _unfinished(reason: StopReason, structure: bool) -> Iterator[Finding]:
+    if not reason.complete:
+        found = "this is the best tree so far" if structure else "no tree was found yet"
+        yield Finding("unfinished", f"The search did not come to its end; {found}. {reason.message}", loud=True)
+
+
+def _without_structure(run: Run) -> Iterator[Finding]:
+    if run.reason.complete and not run.structure:
+        yield Finding("no-structure", run.message, loud=True)
+
+
+def _small_states(run: Run) -> Iterator[Finding]:
+    model, n = run.model, max(run.fit.table.n, run.fit.table.n_patterns)
+    marginals = model.marginals()
+    small = [model.tree.names[z] for z in model.tree.latent if (marginals[z] * n < 1).any()]
+    if small:
+        names = ", ".join(f"'{name}'" for name in small[:5]) + (f" and {len(small) - 5} more" if len(small) > 5 else "")
+        yield Finding("small-states", f"Some states hold less than one case: those of {names}.")

@@ -7,20 +7,24 @@ import os
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .. import score as criteria
-from .._table import Table
-from ..dimension import effective_dimension
-from ..errors import LatentreeError, ModelError, bad_parameter
-from ..estimation import Fit, fit_classes
-from ..estimation._fit_checkpoint import FitCheckpoint
-from ..runner import Budget, Clock, OnProgress, StopReason
-from ._diagnostics import SAME_OPTIMUM, findings, starts_at_best
+from . import score as criteria
+from ._scale import shown_score
+from ._table import Table
+from .diagnostics import SAME_OPTIMUM, findings, starts_at_best
+from .dimension import effective_dimension
+from .errors import LatentreeError, ModelError, bad_parameter
+from .estimation import Fit, fit_classes
+from .estimation._fit_checkpoint import FitCheckpoint
+from .runner import Budget, Clock, OnProgress, StopReason
 
-__all__ = ["Comparison", "compare_classes", "compared", "known_scores"]
+if TYPE_CHECKING:
+    from .cardinality import Learned
+
+__all__ = ["Comparison", "bootstrap_tests", "compare_classes", "compared", "known_scores", "search_summary", "searched"]
 
 
 def known_scores() -> tuple[str, ...]:
@@ -41,18 +45,21 @@ class Comparison:
     Attributes
     ----------
     fits : tuple of Fit
-        By rising number of classes.
+        In ascending order of the number of classes. If the number was searched, the fit that was found, alone.
     scores : tuple of str
-        What they are compared by; higher is better.
+        What they are compared by.
     table : list of dict
-        One row for each fit: ``n_classes``, ``log_likelihood``, ``n_parameters``, the scores, ``relative_entropy``,
-        ``smallest_class`` (its probability), ``starts_at_best``, ``converged``, ``identified`` (whether the structure
-        has no more parameters than dimensions), ``reason``, ``seconds`` and ``warnings``. A score that is not defined
-        for a fit is None.
+        One row for each number of classes: ``n_classes``, ``log_likelihood``, ``n_parameters``, the scores (LL -
+        penalty, higher being better), ``relative_entropy``, ``smallest_class`` (its probability), ``starts_at_best``,
+        ``converged``, ``identified`` (whether the structure has no more parameters than dimensions), ``reason``,
+        ``seconds`` and ``warnings``. What is not defined or not known is None.
     skipped : tuple of int
         Numbers of classes that the time limit left no time for, or that came after Ctrl-C.
     interrupted : bool
         Whether Ctrl-C was pressed.
+    search : dict, optional
+        If the number of classes was searched: ``criterion``, the only score that was searched by, ``method``,
+        ``steps``, ``seconds``, ``complete``, ``reason``, ``message`` and ``text``, the same in words.
     """
 
     fits: tuple[Fit, ...]
@@ -60,43 +67,54 @@ class Comparison:
     table: list[dict[str, Any]]
     skipped: tuple[int, ...] = ()
     interrupted: bool = False
+    search: dict[str, Any] | None = None
 
     def best(self, score: str | None = None) -> Fit:
-        """Return the fit with the highest score.
+        """Return the best fit by a score.
 
         Parameters
         ----------
         score : str, optional
             One of ``scores``. Default: the first of them.
         """
-        return self.fits[self._at(score)]
+        return self.fits[-1] if self.search is not None else self.fits[self._at(score)]
 
     def best_n_classes(self, score: str | None = None) -> int:
-        """Return the number of classes with the highest score."""
+        """Return the best number of classes by a score."""
         return int(self.table[self._at(score)]["n_classes"])
 
     def to_frame(self, backend: str = "pandas") -> Any:
-        """Return the table as a data frame of pandas, Polars or PyArrow; warnings are joined to one text."""
+        """Return the table as a data frame of pandas, Polars or PyArrow; warnings are joined to one text.
+
+        Scores are as people see them, -2 LL + penalty: lower is better.
+        """
         import narwhals as nw
 
-        rows = [{**row, "warnings": " ".join(row["warnings"])} for row in self.table]
+        rows = [
+            {
+                **row,
+                **{name: shown_score(row[name], name) for name in self.scores},
+                "warnings": " ".join(row["warnings"]),
+            }
+            for row in self.table
+        ]
         columns = {name: [row[name] for row in rows] for name in rows[0]}
         return nw.from_dict(columns, backend=backend).to_native()  # type: ignore[arg-type]
 
     def to_dict(self) -> dict[str, Any]:
-        """Return plain values that JSON can hold."""
+        """Return plain values that JSON can hold; scores are LL - penalty, of which higher is better."""
+        by = self.scores if self.search is None else (self.search["criterion"],)
         return {
             "kind": "comparison of latent class models",
             "scores": list(self.scores),
             "higher_is_better": True,
             "best": {
-                name: self.best_n_classes(name)
-                for name in self.scores
-                if any(row[name] is not None for row in self.table)
+                name: self.best_n_classes(name) for name in by if any(row[name] is not None for row in self.table)
             },
             "fits": [dict(row) for row in self.table],
             "skipped": list(self.skipped),
             "interrupted": self.interrupted,
+            **({} if self.search is None else {"search": self.search}),
         }
 
     def _at(self, score: str | None) -> int:
@@ -109,7 +127,7 @@ class Comparison:
         return int(np.argmax([-np.inf if value is None else value for value in values]))
 
     def __repr__(self) -> str:
-        from ._text import to_text
+        from .report import to_text
 
         return to_text(self.to_dict())
 
@@ -138,7 +156,7 @@ def compare_classes(
         Source of the starts, or its seed. Every fit begins with the generator in the same state, so that each is what
         fitting that number of classes alone gives.
     scores : str or sequence of str
-        Functions of :mod:`latentree.score` by name, higher being better.
+        Functions of :mod:`latentree.score` by name.
     budget : Budget or Clock, optional
         Time for all fits together. Fits it leaves no time for are skipped, and so are those after Ctrl-C.
     watch : callable, optional
@@ -200,6 +218,93 @@ def compared(fits: Sequence[Fit], scores: Sequence[str], by_likelihood: bool, **
     if by_likelihood:  # a prior may well prefer less likelihood
         _mark_lower(rows)
     return Comparison(tuple(fits), tuple(scores), rows, **more)
+
+
+def searched(found: Learned, scores: Sequence[str], *, seed: int | None = None) -> Comparison:
+    """Show a search of the number of classes: every number that it looked at, by the score that it searched by.
+
+    Parameters
+    ----------
+    found : Learned
+        What :func:`latentree.cardinality.learn_classes` returned.
+    scores : sequence of str
+        What to show; AIC and BIC follow from the likelihoods, others are shown where they are known.
+    seed : int, optional
+        What the search came from.
+    """
+    fit = replace(found.fit, seed=seed)
+    own = {**_row(fit, scores), found.criterion: found.score}
+    rows = [
+        own if visited.n_states == own["n_classes"] else _visited_row(visited, fit, found.criterion, own)
+        for visited in found.visited
+    ]
+    names, interrupted = tuple(dict.fromkeys((found.criterion, *scores))), found.reason is StopReason.INTERRUPTED
+    return Comparison((fit,), names, rows, (), interrupted, search_summary(found))
+
+
+def search_summary(found: Learned) -> dict[str, Any]:
+    """How a number of classes was searched, as plain values; see :class:`Comparison`."""
+    return {
+        "criterion": found.criterion,
+        "method": found.method,
+        "steps": found.steps,
+        "seconds": found.seconds,
+        "complete": found.reason.complete,
+        "reason": found.reason.value,
+        "message": found.reason.message,
+        "text": found.describe(),
+    }
+
+
+def _visited_row(visited: Any, fit: Fit, criterion: str, like: dict[str, Any]) -> dict[str, Any]:
+    """What a search knows of a number of classes that it passed through."""
+    log_likelihood, d = visited.log_likelihood, visited.n_parameters
+    penalties = {"aic": d, "bic": 0.5 * d * np.log(fit.table.n)} if fit.table.n > 1 else {"aic": d}
+    known = {name: float(log_likelihood - penalty) for name, penalty in penalties.items() if name in like}
+    return {
+        **dict.fromkeys(like),
+        "n_classes": visited.n_states,
+        "log_likelihood": log_likelihood,
+        "n_parameters": d,
+        **known,
+        criterion: visited.score,
+        "warnings": [],
+    }
+
+
+def bootstrap_tests(
+    table: Table,
+    n_classes: Iterable[int],
+    *,
+    seed: int,
+    watch: Callable[[int], OnProgress | None] | None = None,
+    **options: Any,
+) -> dict[int, criteria.BootstrapLrt | LatentreeError]:
+    """Test each number of classes against one class fewer; a test that cannot be done is given as its error.
+
+    Parameters
+    ----------
+    table : Table
+        The data.
+    n_classes : iterable of int
+        Numbers of classes; 1 has nothing to be tested against.
+    seed : int
+        Every test begins with it.
+    watch : callable, optional
+        Told the number of classes before each test; gives what takes its progress events.
+    **options
+        Those of :func:`latentree.score.bootstrap_lrt`.
+    """
+    found: dict[int, criteria.BootstrapLrt | LatentreeError] = {}
+    for k in n_classes:
+        if k > 1:
+            try:
+                on_progress = None if watch is None else watch(k)
+                rng = np.random.default_rng(seed)
+                found[k] = criteria.bootstrap_lrt(table, k, rng=rng, on_progress=on_progress, **options)
+            except LatentreeError as error:
+                found[k] = error
+    return found
 
 
 def _numbers(given: Iterable[int], baseline: bool) -> list[int]:

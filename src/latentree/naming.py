@@ -1,0 +1,221 @@
+"""What things are called where people see them: latent variables, classes, states, columns of assignments."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass
+from itertools import chain, count, islice
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ._information import Neighbours, mutual_information
+from ._model import Model, reordered
+from ._tree import Tree
+from ._types import FloatArray
+from ._variables import Variable
+
+__all__ = [
+    "assignment_columns",
+    "class_label",
+    "free_name",
+    "latent_names",
+    "named",
+    "node_labels",
+    "presented",
+    "state_labels",
+]
+
+LONGEST = 20
+"""Names of variables are cut to this within the name of a latent one."""
+
+TWO = 2
+"""How many of them make a name, unless more are needed to distinguish two names."""
+
+
+def latent_names(model: Model) -> dict[str, str]:
+    """Name each latent variable after the manifest variables it explains best.
+
+    A latent variable with two manifest neighbours or more is called after the two most informative of them (by
+    mutual information), one with fewer also after the most informative variables further away. Where two names would
+    be the same, one is made longer. Rooting, and what the latent variables were called before, change nothing.
+
+    Parameters
+    ----------
+    model : Model
+        Any tree model.
+
+    Returns
+    -------
+    dict of str to str
+        A name for each latent variable, such as ``smokes+drinks``. Empty for a latent class model, whose one latent
+        variable everybody calls the class.
+
+    Examples
+    --------
+    >>> from latentree import datasets
+    >>> latent_names(datasets.generator("d7"))
+    {'Z1': 'X4+X5', 'Z2': 'X2+X1', 'Z3': 'X5+X6'}
+    """
+    tree = model.tree
+    if len(tree.latent) == 1 and len(tree.neighbours(int(tree.latent[0]))) == tree.n_nodes - 1:
+        return {}  # a star, whatever its root
+    neighbours = Neighbours(model)
+    leaves = {int(z): _leaves(neighbours, int(z)) for z in tree.latent}
+    # Those that have variables of their own choose first: no other can have the same.
+    order = sorted(leaves, key=lambda z: (-min(leaves[z].own, TWO), -leaves[z].information, z))
+    taken = {v.name for v in model.variables}
+    found: dict[int, str] = {}
+    for z in order:
+        found[z] = next(name for name in _candidates(tree, neighbours, z, leaves[z]) if name not in taken)
+        taken.add(found[z])
+    return {tree.names[z]: found[z] for z in leaves}
+
+
+@dataclass(frozen=True)
+class _Leaves:
+    """The manifest variables that a latent one is called after, how many are its neighbours, and their information."""
+
+    nodes: tuple[int, ...]
+    own: int
+    information: float
+
+
+def _leaves(neighbours: Neighbours, z: int) -> _Leaves:
+    """Its manifest neighbours, and others if these are too few; in each part the most informative first."""
+    tree = neighbours.model.tree
+    beside = [v for v in tree.neighbours(z) if tree.variable[v] >= 0]
+    ranked = [(mutual_information(neighbours.marginals[z], neighbours.across(z, v)), v) for v in beside]
+    ranked.sort(key=lambda own: (-own[0], int(tree.variable[own[1]])))
+    if len(ranked) < TWO:
+        others = ((information, v) for v, information, _ in neighbours.most_informative(z) if v not in beside)
+        ranked += islice(others, TWO - len(ranked))
+    return _Leaves(tuple(v for _, v in ranked), len(beside), sum(information for information, _ in ranked))
+
+
+def _candidates(tree: Tree, neighbours: Neighbours, z: int, leaves: _Leaves) -> Iterator[str]:
+    """Names for a latent variable, the best first, without end."""
+    parts: list[str] = []
+    more = (v for v, _, _ in neighbours.most_informative(z) if v not in leaves.nodes)
+    for v in chain(leaves.nodes, more):
+        parts.append(_short(tree.names[v]))
+        if len(parts) >= TWO:
+            yield "+".join(parts)
+    name = "+".join(parts[:TWO]) or "latent"
+    yield from (f"{name} {i}" for i in count(2))
+
+
+def _short(name: str) -> str:
+    """The beginning of a name, cut between words if it can be.
+
+    Examples
+    --------
+    >>> _short("adoption-of-the-budget-resolution"), _short("age")
+    ('adoption-of-the', 'age')
+    """
+    text = " ".join(name.split())
+    if len(text) <= LONGEST:
+        return text
+    words = re.split(r"(?<=[\W_])", text[: LONGEST + 1])
+    whole = "".join(words[:-1]) if len(words) > 1 else ""
+    return re.sub(r"[\W_]+$", "", whole) or text[:LONGEST]
+
+
+def named(model: Model) -> Model:
+    """The same model with its latent variables called as :func:`latent_names` says."""
+    names = latent_names(model)
+    return Model(model.tree.renamed(names), model.variables, model.parameters, model.provenance) if names else model
+
+
+def presented(model: Model) -> Model:
+    """The same model as people see it, whatever search it came from.
+
+    It is rooted at its centre, latent variables are named after what they explain, and their states come in descending
+    order of size, as the classes of a latent class model do.
+    """
+    tree, old = model.tree.canonically_rooted()
+    rooted = model.rerooted(int(old[0]))
+    flat = np.concatenate([rooted.table(name).ravel() for name in tree.names])
+    centred = Model(tree, model.variables, flat, model.provenance)
+    marginals = centred.marginals()
+    for z in map(int, tree.latent):
+        flat = reordered(tree, flat, z, np.argsort(-marginals[z], kind="stable"))
+    return named(centred.with_parameters(flat, provenance=model.provenance))
+
+
+def class_label(i: int) -> str:
+    """Name a class."""
+    return f"class{i}"
+
+
+def state_labels(variable: Variable) -> tuple[str, ...]:
+    """Text for each state, all different.
+
+    Examples
+    --------
+    >>> state_labels(Variable("x", ("no", "yes")))
+    ('no', 'yes')
+    >>> state_labels(Variable("x", (1, "1", True)))
+    ('1', "'1'", 'True')
+    """
+    texts = [str(s) for s in variable.states]
+    for finer in (repr, lambda s: f"{s!r} ({type(s).__name__})"):
+        often = Counter(texts)
+        texts = [t if often[t] == 1 else finer(s) for t, s in zip(texts, variable.states, strict=True)]
+    return tuple(texts)
+
+
+def node_labels(model: Model, node: int) -> tuple[str, ...]:
+    """Text for each state of a node: a variable's own, ``class0``, ... of a latent class model, otherwise 0, 1, ..."""
+    i = int(model.tree.variable[node])
+    if i >= 0:
+        return state_labels(model.variables[i])
+    states = range(int(model.tree.cardinality[node]))
+    return tuple(class_label(s) if model.tree.is_star else str(s) for s in states)
+
+
+def assignment_columns(
+    posteriors: Mapping[str, FloatArray],
+) -> Iterator[tuple[str, NDArray[np.int32], dict[str, FloatArray]]]:
+    """Name the columns that assignments add to rows.
+
+    Parameters
+    ----------
+    posteriors : mapping of str to float array [rows, states]
+        P(state | row) of each latent variable, NaN in rows for which it is not known.
+
+    Yields
+    ------
+    label : str
+        ``class`` if there is one latent variable, otherwise its name.
+    states : int array [rows]
+        The most probable state, -1 where it is not known.
+    probabilities : dict of str to float array [rows]
+        One column for each state: ``p_class0``, ... or ``p_name_0``, ...
+
+    Examples
+    --------
+    >>> for label, states, columns in assignment_columns({"z": np.array([[0.2, 0.8], [np.nan, np.nan]])}):
+    ...     print(label, states.tolist(), list(columns))
+    class [1, -1] ['p_class0', 'p_class1']
+    """
+    for name, p in posteriors.items():
+        label, prefix = ("class", "p_class") if len(posteriors) == 1 else (name, f"p_{name}_")
+        known = ~np.isnan(p[:, 0])
+        states = np.where(known, np.where(known[:, None], p, 0.0).argmax(axis=1), -1)
+        yield label, states.astype(np.int32), {f"{prefix}{i}": p[:, i] for i in range(p.shape[1])}
+
+
+def free_name(name: str, taken: Collection[str]) -> str:
+    """Add underscores to a name until it is free.
+
+    Examples
+    --------
+    >>> free_name("class", ["class", "class_"])
+    'class__'
+    """
+    while name in taken:
+        name += "_"
+    return name

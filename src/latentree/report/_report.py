@@ -1,0 +1,282 @@
+"""One description of a model, a fit or a search, from which text, HTML, the explorer, JSON and notebooks are made."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from .._lazy import cached_property
+from .._model import Model
+from .._table import Table
+from ..diagnostics import Finding, findings, provenance_findings, run_findings
+from ..engine._plan import SharedPlans, sharing
+from ..errors import bad_parameter
+from ..estimation import Fit, evaluate
+from ..search import Run, trace_to_plain
+from ..search_result import search_result
+from ._latent_class import describe_classes
+from ._statistics import statistics as statistics_of
+from ._tree import tree_contents
+
+if TYPE_CHECKING:
+    from ._html import Page
+
+__all__ = ["Report", "describe", "describe_run", "describe_tree"]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Report:
+    """Everything to know about a model, found once. Printing it shows it as text, a notebook as a page.
+
+    Attributes
+    ----------
+    contents : dict
+        Plain values that JSON can hold; :func:`describe_tree` lists them.
+    model : Model
+        The model.
+    fit : Fit or None
+        The model on data, if there are any.
+    run : Run or None
+        The search that found it, if it was one.
+
+    Examples
+    --------
+    >>> from latentree import datasets
+    >>> report = Report.of(datasets.generator("d7"))
+    >>> print(report.to_text().splitlines()[0])
+    Latent tree model: 7 variables, 3 latent variables
+    """
+
+    contents: dict[str, Any]
+    model: Model
+    fit: Fit | None
+    run: Run | None = None
+    _plans: SharedPlans = field(default_factory=dict)
+
+    @classmethod
+    def of(
+        cls, thing: Model | Fit | Run | Report, table: Table | None = None, *, trace: Iterable[Any] | None = None
+    ) -> Report:
+        """Describe a model, a fit or the result of a search.
+
+        Parameters
+        ----------
+        thing : Model, Fit, Run or Report
+            What to describe. A run is one that :func:`latentree.report.search_result` returned.
+        table : Table, optional
+            Data to judge a model by. Default: those of the fit, if it is one.
+        trace : iterable, optional
+            How a search grew the tree; see :func:`latentree.report.checked_trace`.
+        """
+        return thing if isinstance(thing, Report) else cls._made(thing, table, trace, {})
+
+    @classmethod
+    def of_search(cls, run: Run, *, seed: int | None = None) -> Report:
+        """Describe what a search returned, its model named and ordered for people; it is the ``run`` of the report."""
+        plans: SharedPlans = {}
+        with sharing(plans):
+            ready = search_result(run, seed=seed)
+        return cls._made(ready, None, None, plans)
+
+    @classmethod
+    def _made(
+        cls, thing: Model | Fit | Run, table: Table | None, trace: Iterable[Any] | None, plans: SharedPlans
+    ) -> Report:
+        run = thing if isinstance(thing, Run) else None
+        fit = thing.fit if isinstance(thing, Run) else thing if isinstance(thing, Fit) else None
+        model = fit.model if fit is not None else thing
+        if not isinstance(model, Model):
+            raise bad_parameter("thing", "describe_tree", "a Model or a Fit", thing)
+        own = fit is not None and (table is None or table is fit.table)
+        if run is not None and trace is None:
+            trace = trace_to_plain(run.trace)
+        with sharing(plans):
+            judged = fit if own else None if table is None else evaluate(model, table)
+            contents = tree_contents(model, judged, own=own, trace=trace)
+        found = _findings(model, fit if own else None, run)
+        contents |= {
+            **({} if run is None else {"search": _search(run)}),
+            "warnings": [f.text for f in found if f.loud],
+            "notes": [f.text for f in found if not f.loud],
+        }
+        return cls(contents, model, judged, run, plans)
+
+    @cached_property
+    def statistics(self) -> dict[str, Any] | None:
+        """What :func:`latentree.report.statistics` collects; None without data."""
+        if self.fit is None:
+            return None
+        with sharing(self._plans):
+            return statistics_of(self.fit)
+
+    def to_dict(self, *, statistics: bool = False) -> dict[str, Any]:
+        """Return plain values that JSON can hold."""
+        more = self.statistics if statistics else None
+        return {**self.contents, **({} if more is None else {"statistics": more})}
+
+    def to_text(self, **options: Any) -> str:
+        """Return it as plain text; see :func:`latentree.report.to_text`."""
+        from ._text import to_text
+
+        return to_text(self.contents, **options)
+
+    def to_html(self, path: str | os.PathLike[str] | None = None, **options: Any) -> Page:
+        """Make the HTML report; see :func:`latentree.report.write_report`."""
+        from ._html_report import write_report
+
+        return write_report(self, path=path, **options)
+
+    def explore(self, path: str | os.PathLike[str] | None = None, **options: Any) -> Page:
+        """Make the explorer page; see :func:`latentree.report.explore`."""
+        from ._explorer import explore
+
+        return explore(self, path=path, **options)
+
+    def __repr__(self) -> str:
+        return self.to_text()
+
+    def _repr_html_(self) -> str:
+        return self.to_html()._repr_html_()
+
+
+def _findings(model: Model, fit: Fit | None, run: Run | None) -> list[Finding]:
+    """What to know: of the search, of the fit, or of what the model remembers of either."""
+    if run is not None:
+        return run_findings(run)
+    remembered = provenance_findings(model.provenance)
+    if fit is None or remembered:
+        return remembered
+    if model.tree.is_star:
+        return findings(fit)
+    return provenance_findings({"reason": fit.reason.value})
+
+
+def _search(run: Run) -> dict[str, Any]:
+    return {
+        "method": run.method,
+        "score": run.score,
+        "value": run.value,
+        "structure": run.structure,
+        "steps": len(run.trace),
+        "seconds": run.seconds,
+        "seed": run.fit.seed,
+        "complete": run.reason.complete,
+        "reason": run.reason.value,
+        "message": run.message or run.reason.message,
+    }
+
+
+def describe(thing: Model | Fit, table: Table | None = None, **options: Any) -> dict[str, Any]:
+    """Everything to know about a fitted thing, as plain values that JSON can hold.
+
+    Parameters
+    ----------
+    thing : Fit or Model
+        What to describe. A fit of a latent class model is described class by class, everything else as a tree.
+    table : Table, optional
+        Data to judge a model by.
+    **options
+        ``statistics=True`` adds what :func:`latentree.report.statistics` collects; ``search=`` of a latent class model
+        is how its number of classes was found; for trees, see :func:`describe_tree`.
+
+    Returns
+    -------
+    dict
+        What :func:`describe_classes` or :func:`describe_tree` returns; ``kind`` says which.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from latentree import datasets, fit_classes
+    >>> table = datasets.load("carcinoma")
+    >>> fit = fit_classes(table, 2, rng=np.random.default_rng(0))
+    >>> describe(fit)["kind"], describe(fit.model, table)["kind"]
+    ('latent class', 'latent tree')
+    """
+    if isinstance(thing, Fit) and table is None and thing.model.tree.is_star and "trace" not in options:
+        return describe_classes(thing, **options)
+    return describe_tree(thing, table, **options)
+
+
+def describe_tree(
+    thing: Model | Fit,
+    table: Table | None = None,
+    *,
+    trace: Iterable[Any] | None = None,
+    statistics: bool = False,
+) -> dict[str, Any]:
+    """Everything to know about a tree model, as plain values that JSON can hold.
+
+    Parameters
+    ----------
+    thing : Model or Fit
+        Any tree model; a latent class model is a star.
+    table : Table, optional
+        Data to judge it by. Default: those of the fit, if it is one.
+    trace : iterable, optional
+        How a search grew the tree, step by step; see :func:`checked_trace`.
+    statistics : bool, default False
+        Also what :func:`latentree.report.statistics` collects, if there are data.
+
+    Returns
+    -------
+    dict
+        ``kind``
+            ``"latent tree"``.
+        ``n_variables``, ``n_latents``, ``n_nodes``, ``n_parameters``, ``star``
+            Size of the model, and whether it is a latent class model.
+        ``n``, ``n_patterns``, ``missing``, ``log_likelihood``, ``aic``, ``bic``, ``higher_is_better``, ``impossible``
+            With data, otherwise None: sample size, distinct rows, share of missing cells, scores as LL - penalty
+            (people are shown -2 LL + penalty), and how many distinct rows the model cannot produce.
+        ``nodes``
+            In the order of the tree, parents first: ``name``, ``parent`` (position, or None), ``latent``,
+            ``cardinality``, ``labels`` of its states, ``marginal`` and ``table``, P(state | state of the parent).
+        ``edges``
+            ``parent``, ``child`` (positions) and ``information``, their mutual information in nats.
+        ``latents``
+            For each: ``node`` (position), ``name``, ``sizes`` of its states, ``counts`` (expected cases, with data),
+            ``relative_entropy`` (with data; 1 when all rows are certain), ``entropy``, ``neighbours``, ``information``
+            (of all manifest variables together), and ``leaves``: the most informative manifest variables, each with
+            ``node``, ``information`` alone, ``cumulative``, together with those before it, and ``profile``,
+            P(its states | state of the latent).
+        ``curves``
+            Whether cumulative information is ``exact``, and how many ``rows`` it was found from.
+        ``fit``
+            How the fit went, if it is one: ``seconds``, ``seed``, ``converged``, ``reason``, ``message``, ``n_iter``.
+        ``trace``
+            The steps of the search; empty if there are none.
+        ``provenance``
+            Where the model comes from.
+        ``warnings``, ``notes``
+            In words, such as that the search did not come to its end.
+
+    Examples
+    --------
+    >>> from latentree import datasets
+    >>> report = describe_tree(datasets.generator("d7"))
+    >>> report["n_variables"], report["n_latents"], [z["name"] for z in report["latents"]]
+    (7, 3, ['Z1', 'Z2', 'Z3'])
+    """
+    return Report.of(thing, table, trace=trace).to_dict(statistics=statistics)
+
+
+def describe_run(run: Run, *, statistics: bool = False) -> dict[str, Any]:
+    """Everything to know about what a search found, as plain values that JSON can hold.
+
+    Parameters
+    ----------
+    run : Run
+        What :func:`latentree.report.search_result` returned.
+    statistics : bool, default False
+        Also what :func:`latentree.report.statistics` collects.
+
+    Returns
+    -------
+    dict
+        What :func:`describe_tree` returns, with the whole trace, and ``search``: ``method``, ``score`` (its name),
+        ``value`` (LL - penalty, higher is better), ``structure`` (whether a tree was found), ``steps``, ``seconds``,
+        ``seed``, ``complete``, ``reason``, ``message``.
+    """
+    return Report.of(run).to_dict(statistics=statistics)

@@ -1,0 +1,57 @@
+"""What a search found, made ready for people: rooted, named and ordered, with its steps in the model."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from .estimation import evaluate
+from .naming import presented
+from .runner import StopReason
+from .search import Run, trace_to_plain
+
+__all__ = ["kept_trace", "search_result"]
+
+MOST_NODES = 200_000
+"""Traces whose trees have more nodes in all are not kept in models: the model would be the smaller part of its file."""
+
+
+def search_result(run: Run, *, seed: int | None = None) -> Run:
+    """The same run with its model as people see it (see :func:`latentree.naming.presented`).
+
+    Its fit says how the search ended, and so does the model, in its provenance, with the steps.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from latentree import datasets
+    >>> from latentree.search import learn
+    >>> run = search_result(learn(datasets.load("hiv_test"), rng=np.random.default_rng(0)), seed=0)
+    >>> run.tree.names[:2], run.fit.seed, run.model.provenance["method"]
+    (('V1+V4', 'V3+V2'), 0, 'swift')
+    """
+    model = presented(run.model)
+    known = {
+        "method": run.method,
+        "score": run.score,
+        "value": run.value,
+        "seed": seed,
+        "reason": run.reason.value,
+        "trace": kept_trace(run),
+    }
+    model = replace(model, provenance={**model.provenance, **{k: v for k, v in known.items() if v not in (None, [])}})
+    counts = evaluate(model, run.fit.table).counts
+    reason = StopReason.CONVERGED if run.reason.complete else run.reason
+    fit = replace(run.fit, model=model, counts=counts, reason=reason, seed=seed, seconds=run.seconds)
+    # plain dicts: scikit-learn's users copy and pickle what they fitted
+    return replace(run, fit=fit, trace=tuple(replace(step, states=dict(step.states)) for step in run.trace))
+
+
+def kept_trace(run: Run) -> list[dict[str, Any]]:
+    """The steps that a model file keeps: without seconds, so that the same search gives the same file.
+
+    Empty if they are too long; see :data:`MOST_NODES`.
+    """
+    if sum(len(step.states) for step in run.trace) > MOST_NODES:
+        return []
+    return [{k: v for k, v in step.items() if k != "seconds"} for step in trace_to_plain(run.trace)]
