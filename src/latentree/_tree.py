@@ -161,17 +161,6 @@ class Tree:
             out[self.parent[v]].append(v)
         return tuple(map(tuple, out))
 
-    @property
-    def is_star(self) -> bool:
-        """Whether it is the tree of a latent class model: a latent root above all other nodes.
-
-        Examples
-        --------
-        >>> Tree.star(2, [2, 2]).is_star
-        True
-        """
-        return list(self.latent) == [0] and not self.parent[1:].any()
-
     def neighbours(self, node: int) -> tuple[int, ...]:
         """All nodes that share an edge with this one, its parent first."""
         return (*((int(self.parent[node]),) if node else ()), *self.children[node])

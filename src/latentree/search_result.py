@@ -33,8 +33,8 @@ def search_result(run: Run, *, seed: int | None = None) -> Run:
     model = presented(run.model)
     known = {
         "method": run.method,
-        "score": run.score,
-        "value": run.value,
+        "score": run.criterion,
+        "value": run.score,
         "seed": seed,
         "reason": run.reason.value,
         "trace": kept_trace(run),

@@ -156,8 +156,8 @@ def _findings(model: Model, fit: Fit | None, run: Run | None) -> list[Finding]:
 def _search(run: Run) -> dict[str, Any]:
     return {
         "method": run.method,
-        "score": run.score,
-        "value": run.value,
+        "score": run.criterion,
+        "value": run.score,
         "structure": run.structure,
         "steps": len(run.trace),
         "seconds": run.seconds,
