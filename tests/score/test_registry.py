@@ -60,9 +60,16 @@ def test_penalised_scores_are_the_likelihood_less_a_rate_for_each_dimension(carc
             assert entry(carcinoma) == getattr(score, name)(carcinoma) == pytest.approx(value)
 
 
-def test_entries_can_be_sent_to_other_processes(carcinoma):
-    for entry in SCORES.values():
+def test_entries_can_be_sent_to_other_processes_and_keep_their_name():
+    for name, entry in SCORES.items():
         assert pickle.loads(pickle.dumps(entry)) == entry
+        assert entry.__name__ == entry.__qualname__ == entry.name == name
+
+
+def test_an_entry_given_itself_is_the_score_of_that_name():
+    table = lt.datasets.load("hiv_test")
+    a, b = (lt.learn(table, score=s, rng=np.random.default_rng(0)) for s in ("aic", SCORES["aic"]))
+    assert a.model == b.model
 
 
 def test_a_name_that_is_not_there_is_answered_with_the_likeliest():

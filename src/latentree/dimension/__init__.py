@@ -1,4 +1,4 @@
-"""Dimension of models, and whether their parameters can be told from data."""
+"""Dimension of models, and whether their parameters are identified by data."""
 
 from __future__ import annotations
 

@@ -48,7 +48,7 @@ def effective_dimension(tree: Tree) -> int:
     """Find the dimension of the set of distributions that a structure can represent, de.
 
     It is the rank of the Jacobian from the parameters to the joint probabilities of the manifest variables, almost
-    everywhere. Where it is below the standard dimension, the parameters cannot be told from data, however many.
+    everywhere. Where it is below the standard dimension, data do not identify the parameters, however many there are.
 
     Parameters
     ----------
@@ -74,19 +74,19 @@ def effective_dimension(tree: Tree) -> int:
     """
     tree = tree.regularised()
     k = [int(c) for c in tree.cardinality]
-    shown = [v >= 0 for v in tree.variable]
+    observed = [v >= 0 for v in tree.variable]
     total = 0
     for v in range(tree.n_nodes):
-        near = tree.neighbours(v)
-        if shown[v]:
-            total -= (len(near) - 1) * (k[v] - 1)  # E theorem 2
+        neighbours = tree.neighbours(v)
+        if observed[v]:
+            total -= (len(neighbours) - 1) * (k[v] - 1)  # E theorem 2
         else:
-            total += class_dimension(k[v], tuple(sorted(k[u] for u in near)))
+            total += class_dimension(k[v], tuple(sorted(k[u] for u in neighbours)))
     for v in range(1, tree.n_nodes):
         u = int(tree.parent[v])
-        if shown[u] == shown[v]:
+        if observed[u] == observed[v]:
             # Two manifest nodes are a model of their own; of two latent ones both models hold P(u, v) (E theorem 1).
-            total += (1 if shown[v] else -1) * (k[u] * k[v] - 1)
+            total += (1 if observed[v] else -1) * (k[u] * k[v] - 1)
     return total
 
 

@@ -1,4 +1,4 @@
-"""Whether parameters can be told from the distribution they give: by structure, and at their own values, in words."""
+"""Whether a distribution identifies the parameters that give it: by structure, and at their own values, in words."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ class LatentNode:
 
 @dataclass(frozen=True)
 class Identifiability:
-    """What can be told of a model's parameters; ``str()`` says it in words.
+    """Whether a model's parameters are identified; ``str()`` says it in words.
 
     Attributes
     ----------
@@ -86,7 +86,7 @@ class Identifiability:
 
     @property
     def structural(self) -> bool:
-        """Whether almost all parameters of this structure can be told from their distribution locally, de = ds.
+        """Whether almost all parameters of this structure are locally identified by their distribution, de = ds.
 
         Locally: none nearby give the same distribution. Others do, states being exchanged; rarely still others do.
         """
@@ -94,7 +94,7 @@ class Identifiability:
 
     @property
     def here(self) -> bool:
-        """Whether the model's own parameters can be told from their distribution, locally."""
+        """Whether the model's own parameters are locally identified by their distribution."""
         return self.rank == self.standard
 
     @property
@@ -168,7 +168,7 @@ class Fitted(Protocol):
 
 
 def identifiability(model: Model | Fitted, *, coincide: float = COINCIDE) -> Identifiability:
-    """Find out whether a model's parameters can be told from its distribution.
+    """Find out whether a model's parameters are identified by its distribution.
 
     Parameters
     ----------
@@ -247,8 +247,8 @@ def _groups(profiles: FloatArray, empty: Sequence[int], tolerance: float) -> tup
     groups = []
     while left:
         first = left[0]
-        near = np.abs(profiles[left] - profiles[first]).max(axis=1, initial=0.0) <= tolerance
-        group = tuple(s for s, same in zip(left, near, strict=True) if same)
+        alike = np.abs(profiles[left] - profiles[first]).max(axis=1, initial=0.0) <= tolerance
+        group = tuple(s for s, same in zip(left, alike, strict=True) if same)
         if len(group) > 1:
             groups.append(group)
         left = [s for s in left if s not in group]

@@ -60,9 +60,9 @@ class LocalRanks:
         self._seen: dict[tuple[int, int], FloatArray] = {}  # (node, neighbour it is seen from): directions
         tree = self.tree
         for v in reversed(range(1, tree.n_nodes)):
-            self._look(v, int(tree.parent[v]))
+            self._find_directions(v, int(tree.parent[v]))
         for v in range(1, tree.n_nodes):
-            self._look(int(tree.parent[v]), v)
+            self._find_directions(int(tree.parent[v]), v)
 
     @cached_property
     def nodes(self) -> dict[int, Node]:
@@ -73,15 +73,15 @@ class LocalRanks:
     def rank(self) -> int:
         """Rank of the whole model's Jacobian."""
         tree = self.tree
-        shown = tree.variable >= 0
+        observed = tree.variable >= 0
         total = sum(node.rank for node in self.nodes.values())
         for v in map(int, tree.manifest):
             total -= (len(tree.neighbours(v)) - 1) * (len(self._kept(v)) - 1)  # E theorem 2
         for v in range(1, tree.n_nodes):
             u = int(tree.parent[v])
-            if shown[u] == shown[v]:
+            if observed[u] == observed[v]:
                 both = self._seen[u, v].shape[1] * self._seen[v, u].shape[1] - 1
-                total += both if shown[v] else -both  # E theorem 1
+                total += both if observed[v] else -both  # E theorem 1
         return int(total)
 
     # ---- what can be seen of a node ---------------------------------------------------------------------
@@ -92,7 +92,7 @@ class LocalRanks:
             return np.arange(self.tree.cardinality[v])
         return np.flatnonzero(self.marginals[v] >= EMPTY)
 
-    def _given(self, u: int, v: int) -> FloatArray:
+    def _conditional(self, u: int, v: int) -> FloatArray:
         """P(u | v) for neighbours, a row for each state of v."""
         if u and self.tree.parent[u] == v:
             return self.model.table(u)
@@ -102,7 +102,7 @@ class LocalRanks:
         back: FloatArray = np.divide(joint, total, out=out, where=total > 0).T
         return back
 
-    def _look(self, v: int, u: int) -> None:
+    def _find_directions(self, v: int, u: int) -> None:
         """Find the directions of v's distribution that the branch behind it, away from u, tells apart."""
         k = int(self.tree.cardinality[v])
         if self.tree.variable[v] >= 0:
@@ -113,7 +113,7 @@ class LocalRanks:
         cosines, log_length = np.ones((k, k)), np.zeros(k)
         for n in self.tree.neighbours(v):
             if n != u:
-                unit, length = _unit(self._given(n, v) @ self._seen[n, v])
+                unit, length = _unit(self._conditional(n, v) @ self._seen[n, v])
                 cosines *= unit @ unit.T
                 log_length += np.log(length)
         values, vectors = np.linalg.eigh(cosines)
@@ -129,15 +129,15 @@ class LocalRanks:
 
     def _node(self, z: int) -> Node:
         tree = self.tree
-        near = tree.neighbours(z)
-        views = [self._given(n, z) @ self._seen[n, z] for n in near]
+        neighbours = tree.neighbours(z)
+        views = [self._conditional(n, z) @ self._seen[n, z] for n in neighbours]
         empty = self.marginals[z] < EMPTY
         if len(empty) * (1 + sum(v.shape[1] - 1 for v in views)) > LARGEST:
             raise ModelError(f"The latent node '{tree.names[z]}' has too many parameters around it (over {LARGEST:,}).")
         gram, owner, neighbour = _gram(views, len(empty))
         # P(leaf | z) of an empty state can be anything. P(latent, z) moves even where it is zero.
-        shown = np.array([False, *(tree.variable[n] >= 0 for n in near)])
-        moving = ~(empty[owner] & shown[neighbour])
+        observed = np.array([False, *(tree.variable[n] >= 0 for n in neighbours)])
+        moving = ~(empty[owner] & observed[neighbour])
         if self.pair is not None:
             by, owner = _with_pairs(views, self.marginals[z].reshape(self.pair), empty)
             gram, moving = by.T @ gram @ by, np.ones(by.shape[1], dtype=bool)

@@ -105,7 +105,7 @@ def fit_two_latents(
     if start is not None:
         starts[0] = start.parameters
     model = Model(tree, table.variables, starts[0])
-    return _climb(model, table, (k1, k2), starts, q, prior, basis, tol, max_iterations, budget, n_jobs)
+    return _run_em(model, table, (k1, k2), starts, q, prior, basis, tol, max_iterations, budget, n_jobs)
 
 
 def two_latents_em(
@@ -120,10 +120,10 @@ def two_latents_em(
 ) -> TwoLatentsFit:
     """EM from the parameters of a fit, with another prior perhaps."""
     starts = fit.model.parameters[None].copy()
-    return _climb(fit.model, fit.table, fit.n_states, starts, 2.0, prior, basis, tol, max_iterations, budget, n_jobs)
+    return _run_em(fit.model, fit.table, fit.n_states, starts, 2.0, prior, basis, tol, max_iterations, budget, n_jobs)
 
 
-def _climb(
+def _run_em(
     model: Model,
     table: Table,
     n_states: tuple[int, int],

@@ -62,7 +62,7 @@ def winner_take_all(
     point = started(s, model.parameters)
     if not np.isfinite(point.objective):
         return fitted(point, model, table, StopReason.IMPOSSIBLE, [point.objective], began)
-    told = ProgressReporter("winner-take-all", max_iterations, clock, on_progress)
+    progress = ProgressReporter("winner-take-all", max_iterations, clock, on_progress)
     first = theta = point.parameters
     trace: list[float] = []
     reason = StopReason.ITERATIONS
@@ -75,7 +75,7 @@ def winner_take_all(
                 reason = StopReason.CONVERGED
                 break
             trace.append(energy)
-            told(len(trace) - 1, energy)
+            progress(len(trace) - 1, energy)
             if clock.expired:
                 reason = StopReason.TIME
                 break

@@ -1,4 +1,4 @@
-"""Scores that ask how well the latents are told apart (W 4.7).
+"""Scores that reward states that the data tell apart (W 4.7).
 
 The classification likelihood is that of the completed data. Its expectation is the log-likelihood less the entropy of
 all hidden values given the data (W 4.11), which for any tree is the sum of expected counts times ln theta.
@@ -64,13 +64,13 @@ def icl(fit: Fit) -> float:
     fitted = log_product(counts[~hidden], shares[~hidden])
     # rows without counts have evidence 1, so that the manifest rows are left out by setting theirs to 0
     integrated = log_evidence(layout, np.where(hidden, counts, 0.0), np.full(len(counts), 0.5))
-    return fitted - 0.5 * layout.n_free_shown * log_n(fit, "ICL") + integrated
+    return fitted - 0.5 * layout.n_free_manifest * log_n(fit, "ICL") + integrated
 
 
 def assigned_counts(model: Model, table: Table) -> FloatArray:
     """Counts of the data completed by the most probable joint state of each row (W 4.12).
 
-    A leaf whose cell is missing is no part of the completed data: nothing is said about it, and it must not decide.
+    A leaf whose cell is missing is not part of the completed data: it says nothing about the row, and must not decide.
     """
     return Messages(model.tree, model.parameters, evidence_of(model, table), "max").counts(table.weights)
 

@@ -74,7 +74,7 @@ class Layout:
         return int((self.widths - 1).sum())
 
     @property
-    def n_free_shown(self) -> int:
+    def n_free_manifest(self) -> int:
         """Free parameters in the tables of manifest variables."""
         return int((self.widths - 1)[~self.hidden].sum())
 

@@ -114,6 +114,10 @@ class Score:
     estimates_evidence: bool = False
     searchable: bool = True
 
+    def __post_init__(self) -> None:
+        for own in ("__name__", "__qualname__"):  # as a function has, for traces and checkpoints
+            object.__setattr__(self, own, self.name)
+
     def __call__(self, fit: Fit, **options: Any) -> float:
         """Take the score of a fit."""
         if self.function is None:
@@ -121,10 +125,6 @@ class Score:
             return float(own(fit, self))
         function = loaded(self.function) if isinstance(self.function, str) else self.function
         return float(function(fit, **{**self.options, **options}))
-
-    @property
-    def __name__(self) -> str:
-        return self.name
 
 
 def _one(n: float) -> float:

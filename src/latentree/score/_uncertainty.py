@@ -255,10 +255,10 @@ def _from_information(fit: Fit, method: str, level: float, prior: Prior, basis: 
     covariance[fixed] = covariance[:, fixed] = 0.0
     errors = np.sqrt(np.maximum(covariance.diagonal(), 0.0))
     lower, upper = _logit_interval(model.parameters, errors, level)
-    said = tuple(
+    warnings = tuple(
         _warnings(model, errors, boundary, unidentified, float(values.min(initial=1.0)), gain, pseudo is not None)
     )
-    return StandardErrors(model, method, level, errors, lower, upper, covariance, boundary, unidentified, said)
+    return StandardErrors(model, method, level, errors, lower, upper, covariance, boundary, unidentified, warnings)
 
 
 def _directions(layout: Layout, theta: FloatArray, free: Mask, n: FloatArray) -> _Directions:
@@ -369,15 +369,15 @@ def _from_replicates(fit: Fit, drawn: FloatArray, level: float, reason: StopReas
     boundary = _at_boundary(plain, fit.model.parameters, _constant(plain, ()))
     covariance = np.full((tree.size, tree.size), np.nan)
     ends = np.full((2, tree.size), np.nan)
-    said = []
+    warnings = []
     if len(drawn) < 2:
-        said.append("Fewer than two bootstrap samples were done: there are no standard errors.")
+        warnings.append("Fewer than two bootstrap samples were done: there are no standard errors.")
     else:
         covariance = np.cov(drawn, rowvar=False).reshape(tree.size, tree.size)
         ends = np.quantile(drawn, [0.5 - level / 2, 0.5 + level / 2], axis=0)
     if boundary.any():
         many = f"{int(boundary.sum())} of the {tree.size} probabilities"
-        said.append(f"{many} are 0 or 1, where bootstrap intervals are too short.")
+        warnings.append(f"{many} are 0 or 1, where bootstrap intervals are too short.")
     return StandardErrors(
         model=fit.model,
         method="bootstrap",
@@ -388,7 +388,7 @@ def _from_replicates(fit: Fit, drawn: FloatArray, level: float, reason: StopReas
         covariance=covariance,
         boundary=boundary,
         unidentified=np.zeros(tree.size, dtype=bool),
-        warnings=tuple(said),
+        warnings=tuple(warnings),
         n_replicates=len(drawn),
         reason=reason,
     )

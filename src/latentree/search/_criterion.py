@@ -71,7 +71,7 @@ class Criterion:
         return self.penalty(move.applied(graph).regularised()) - base if more is None else self._rate * more
 
     def estimate(self, log_likelihood: float, graph: Graph | Tree) -> float:
-        """Score of a structure that reaches this log-likelihood; BIC if the score cannot be told from these."""
+        """Score of a structure that reaches this log-likelihood; BIC if that does not give the score."""
         return log_likelihood - self.penalty(graph)
 
     def __call__(self, fit: Fit) -> float:
