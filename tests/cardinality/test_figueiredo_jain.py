@@ -9,6 +9,8 @@ from strategies import models, tables
 
 from latentree import datasets
 from latentree._model import Model
+from latentree._table import Table
+from latentree._tree import Tree
 from latentree.cardinality import Neighbourhood, Settings, States, Task, learn
 from latentree.cardinality._figueiredo_jain import _Rows, component_wise_em
 from latentree.score import bic
@@ -27,9 +29,6 @@ def test_few_rows_and_many_variables_leave_two_states_or_more(seed):
 def test_a_state_dies_alone_and_its_rows_go_to_the_others():
     """Updated together, five states of 20 rows each would all die of a price of 25."""
     rng = np.random.default_rng(0)
-    from latentree._table import Table
-    from latentree._tree import Tree
-
     halves = np.repeat([[0], [1]], 50, axis=0)
     codes = np.where(rng.random((100, 50)) < 0.1, 1 - halves, halves)
     table = Table.from_codes(codes)

@@ -63,6 +63,12 @@ def test_the_time_and_the_reason_are_those_of_the_whole_search(carcinoma):
     assert f"of {len(found.fit.starts)} independent starts ended in this fit" in text
 
 
+def test_a_search_without_time_says_that_it_looked_at_one_class(carcinoma):
+    found = learn_classes(carcinoma, rng=np.random.default_rng(0), budget=Budget(seconds=0))
+    assert found.describe().startswith("Searched only 1 class by bic: 0 steps, 1 model, ")
+    assert "time limit" in found.describe()
+
+
 # ---- starts --------------------------------------------------------------------------------------------------------
 
 

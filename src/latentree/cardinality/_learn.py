@@ -83,8 +83,9 @@ class Learned:
         Searched 1 to 4 classes by bic: 4 steps, ... models, ... s. The iteration limit was reached first. ...
         """
         sizes = sorted(own.n_states for own in self.visited)
-        word = "classes" if len(self.cardinality) == 1 else "latent states in all"
-        text = f"Searched {sizes[0]} to {sizes[-1]} {word} by {self.criterion}: {_plural(self.steps, 'step')}, "
+        looked = f"{sizes[0]} to {sizes[-1]}" if sizes[0] < sizes[-1] else f"only {sizes[0]}"
+        word = ("class" if sizes[-1] == 1 else "classes") if len(self.cardinality) == 1 else "latent states in all"
+        text = f"Searched {looked} {word} by {self.criterion}: {_plural(self.steps, 'step')}, "
         models = sum(own.models for own in self.visited)
         text += f"{_plural(models, 'model')}, {self.seconds:.1f} s. {self.reason}"
         n = len(self.fit.starts)
@@ -217,9 +218,9 @@ def _learned(
     if task.settings.prior is None:
         fit = replace(fit, starts=_starts(fit, state.memory.get("ends", ())))
     best = Visited.of(fit, score)
-    visited = {**state.visited, tuple(best.states.values()): best}
-    models = state.visited.get(tuple(best.states.values()), best).models
-    visited[tuple(best.states.values())] = replace(best, models=models)
+    key = tuple(best.states.values())
+    models = state.visited[key].models if key in state.visited else 1
+    visited = {**state.visited, key: replace(best, models=models)}
     ordered = tuple(sorted(visited.values(), key=lambda own: (own.n_parameters, tuple(own.states.values()))))
     return Learned(fit, score, criterion, method, run.trace, ordered, run.reason, run.steps - 1, seconds)
 

@@ -132,7 +132,7 @@ class Task:
         return str(names[0])
 
     def score(self, fit: Fit) -> float:
-        """The score of a fit, which is noted in ``scored``; a fit is scored once."""
+        """The score of a fit, which is added to ``scored``; a fit is scored once."""
         for own, score in self.scored:
             if own is fit:
                 return score
