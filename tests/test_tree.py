@@ -330,3 +330,9 @@ def test_regularity_of_ends_and_narrow_middles():
     narrow = Tree.star(2, [3, 3])  # irregular by definition, but removing it would change the model
     assert not narrow.is_regular
     assert narrow.regularised() == narrow
+
+
+@given(own.trees())
+def test_a_star_is_one_latent_above_everything(tree):
+    observed = int((tree.variable >= 0).sum())
+    assert tree.is_star == (tree.variable[0] < 0 and observed == tree.n_nodes - 1 and set(tree.parent[1:]) <= {0})

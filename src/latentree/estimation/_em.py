@@ -53,7 +53,7 @@ class EmRuns:
         slot: FitSlot | None = None,
         **keywords: Any,
     ) -> None:
-        own: EmOptions = options or EmOptions.of(keywords, owner="EmRuns")
+        own: EmOptions = options or EmOptions.trusted(keywords)
         self.plan, self.slot, self.n_jobs = plan, slot, int(own.n_jobs)
         tree = plan.tree
         if starts.ndim != 2 or starts.shape[1] != tree.size:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import dataclass, fields
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -62,6 +63,13 @@ def _is_prior(value: Any) -> bool:
     return value is None or isinstance(value, Mapping) or Number().check(value)
 
 
+@cache
+def _required(options: Any) -> dict[str, str]:
+    """Options that must be given, since their default is none, and what they must be."""
+    rules = {own.name: (own.metadata["constraint"], own.default) for own in fields(options)}
+    return {name: str(rule) for name, (rule, default) in rules.items() if not rule.check(default)}
+
+
 @dataclass(frozen=True, eq=False)
 class FitOptions(Options):
     """What every method of estimation takes; see :func:`latentree.estimation.estimate`."""
@@ -81,14 +89,29 @@ class FitOptions(Options):
     @classmethod
     def of(cls, given: Mapping[str, Any], *, owner: str, parse: bool = False) -> Any:
         """Make options of what a user gave; old names are answered with the new ones."""
-        for own in fields(cls):
-            rule = own.metadata.get("constraint")
-            if own.name not in given and rule is not None and not rule.check(own.default):
-                raise bad_parameter(own.name, owner, str(rule), own.default)
+        options: Any = cls
+        for name, must in _required(options).items():
+            if name not in given:
+                raise bad_parameter(name, owner, must, None)
         for old, new in _RENAMED.items():
             if old in given and new in cls.names():
                 raise ParameterError("'{old}' of {owner} is called '{new}' now.", old=old, new=new, owner=owner)
         return super().of(given, owner=owner, parse=parse)
+
+    @classmethod
+    def trusted(cls, values: Mapping[str, Any]) -> Any:
+        """Make options of what our own code gives: names are checked, values are not.
+
+        Examples
+        --------
+        >>> EmOptions.trusted({"accelerate": False}).accelerate, EmOptions.trusted({}).accelerate
+        (False, True)
+        """
+        if not values.keys() <= cls.__dataclass_fields__.keys():
+            raise TypeError(f"{cls.__name__} has no options {sorted(values.keys() - cls.__dataclass_fields__.keys())}.")
+        own = object.__new__(cls)
+        own.__dict__.update(values)  # the class itself holds the defaults
+        return own
 
     def clock(self) -> Clock:
         """The clock that runs, or a new one."""

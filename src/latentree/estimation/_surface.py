@@ -125,7 +125,7 @@ class Surface:
         penalty: Penalty | None = None,
         **keywords: Any,
     ) -> None:
-        own: AscentOptions = options or AscentOptions.of(keywords, owner="Surface")
+        own: AscentOptions = options or AscentOptions.trusted(keywords)
         tree = plan.tree
         self.penalty = penalty
         self.plan, self.tree, self.n_jobs = plan, tree, int(own.n_jobs)
