@@ -32,7 +32,7 @@ from ..errors import LatentreeWarning
 from ..naming import class_label
 from ..runner import Budget
 from ._base import DataEstimator, checked_samples
-from ._inputs import Bins, Constraints, RandomState, check_parameters, generator, report_progress, weights_of
+from ._inputs import Bins, Constraints, RandomState, Worded, check_parameters, generator, report_progress, weights_of
 
 __all__ = ["BayesianLatentClass"]
 
@@ -47,7 +47,7 @@ _CONSTRAINTS: Constraints = {
     "thin": Whole(1),
     "n_chains": Whole(1),
     "method": OneOf(*(name for name in SWEEPS if name != "gibbs")),
-    "level": Number(above=0, below=1),
+    "level": Worded(Number(above=0, below=1), "a number between 0 and 1"),
 }
 
 

@@ -38,6 +38,7 @@ __all__ = [
     "FloatArray",
     "Form",
     "RandomState",
+    "Worded",
     "check_parameters",
     "columns_of",
     "fit_options",

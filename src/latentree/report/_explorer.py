@@ -21,6 +21,7 @@ from ._html import Page, page, source
 from ._printable import printable
 from ._report import Report
 from ._svg import Drawing, shown, tree_svg
+from ._tree import MOST_LEAVES
 
 __all__ = ["explore"]
 
@@ -90,7 +91,8 @@ def explore(
     >>> "<title>Seven variables</title>" in page.html
     True
     """
-    described = Report.of(thing, table, trace=trace)
+    many = len((thing if isinstance(thing, Model) else thing.model).tree.latent) > MANY_LATENTS
+    described = Report.of(thing, table, trace=trace, most_leaves=SHORT_CURVE if many else MOST_LEAVES)
     report, model, fit = described.contents, described.model, described.fit
     drawing = Drawing(report, style)
     name = title or title_of(report)

@@ -18,7 +18,7 @@ from ..search import Run, trace_to_plain
 from ..search_result import search_result
 from ._latent_class import describe_classes
 from ._statistics import statistics as statistics_of
-from ._tree import tree_contents
+from ._tree import MOST_LEAVES, tree_contents
 
 if TYPE_CHECKING:
     from ._html import Page
@@ -57,7 +57,12 @@ class Report:
 
     @classmethod
     def of(
-        cls, thing: Model | Fit | Run | Report, table: Table | None = None, *, trace: Iterable[Any] | None = None
+        cls,
+        thing: Model | Fit | Run | Report,
+        table: Table | None = None,
+        *,
+        trace: Iterable[Any] | None = None,
+        most_leaves: int = MOST_LEAVES,
     ) -> Report:
         """Describe a model, a fit or the result of a search.
 
@@ -69,8 +74,10 @@ class Report:
             Data to judge a model by. Default: those of the fit, if it is one.
         trace : iterable, optional
             How a search grew the tree; see :func:`latentree.report.checked_trace`.
+        most_leaves : int, default 12
+            How many manifest variables to list for each latent one.
         """
-        return thing if isinstance(thing, Report) else cls._made(thing, table, trace, {})
+        return thing if isinstance(thing, Report) else cls._made(thing, table, trace, {}, most_leaves)
 
     @classmethod
     def of_search(cls, run: Run, *, seed: int | None = None) -> Report:
@@ -82,7 +89,12 @@ class Report:
 
     @classmethod
     def _made(
-        cls, thing: Model | Fit | Run, table: Table | None, trace: Iterable[Any] | None, plans: SharedPlans
+        cls,
+        thing: Model | Fit | Run,
+        table: Table | None,
+        trace: Iterable[Any] | None,
+        plans: SharedPlans,
+        most_leaves: int = MOST_LEAVES,
     ) -> Report:
         run = thing if isinstance(thing, Run) else None
         fit = thing.fit if isinstance(thing, Run) else thing if isinstance(thing, Fit) else None
@@ -94,7 +106,7 @@ class Report:
             trace = trace_to_plain(run.trace)
         with sharing(plans):
             judged = fit if own else None if table is None else evaluate(model, table)
-            contents = tree_contents(model, judged, own=own, trace=trace)
+            contents = tree_contents(model, judged, own=own, trace=trace, most_leaves=most_leaves)
         found = _findings(model, fit if own else None, run)
         contents |= {
             **({} if run is None else {"search": _search(run)}),
@@ -195,7 +207,12 @@ def describe(thing: Model | Fit, table: Table | None = None, **options: Any) -> 
     >>> describe(fit)["kind"], describe(fit.model, table)["kind"]
     ('latent class', 'latent tree')
     """
-    if isinstance(thing, Fit) and table is None and thing.model.tree.is_star and "trace" not in options:
+    if (
+        isinstance(thing, Fit)
+        and table is None
+        and thing.model.tree.is_star
+        and set(options) <= {"statistics", "search"}
+    ):
         return describe_classes(thing, **options)
     return describe_tree(thing, table, **options)
 
@@ -206,6 +223,7 @@ def describe_tree(
     *,
     trace: Iterable[Any] | None = None,
     statistics: bool = False,
+    most_leaves: int = MOST_LEAVES,
 ) -> dict[str, Any]:
     """Everything to know about a tree model, as plain values that JSON can hold.
 
@@ -219,6 +237,8 @@ def describe_tree(
         How a search grew the tree, step by step; see :func:`checked_trace`.
     statistics : bool, default False
         Also what :func:`latentree.report.statistics` collects, if there are data.
+    most_leaves : int, default 12
+        How many manifest variables to list for each latent one.
 
     Returns
     -------
@@ -259,7 +279,7 @@ def describe_tree(
     >>> report["n_variables"], report["n_latents"], [z["name"] for z in report["latents"]]
     (7, 3, ['Z1', 'Z2', 'Z3'])
     """
-    return Report.of(thing, table, trace=trace).to_dict(statistics=statistics)
+    return Report.of(thing, table, trace=trace, most_leaves=most_leaves).to_dict(statistics=statistics)
 
 
 def describe_run(run: Run, *, statistics: bool = False) -> dict[str, Any]:

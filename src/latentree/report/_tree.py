@@ -25,11 +25,16 @@ STEP_NUMBERS = ("score", "log_likelihood", "dimension", "candidates", "seconds")
 """Numbers that a step of a search may have."""
 
 MOST_LEAVES = 12
-"""How many manifest variables are listed for each latent one."""
+"""How many manifest variables are listed for each latent one, unless another number is asked for."""
 
 
 def tree_contents(
-    model: Model, judged: Fit | None, *, own: bool = False, trace: Iterable[Any] | None = None
+    model: Model,
+    judged: Fit | None,
+    *,
+    own: bool = False,
+    trace: Iterable[Any] | None = None,
+    most_leaves: int = MOST_LEAVES,
 ) -> dict[str, Any]:
     """Describe a tree model as plain values; :func:`latentree.report.describe_tree` lists them.
 
@@ -43,10 +48,12 @@ def tree_contents(
         Whether the fit is how the model came about, which is then described too.
     trace : iterable, optional
         The steps of a search. Default: those that the model knows.
+    most_leaves : int, default 12
+        How many manifest variables to list for each latent one.
     """
     tree = model.tree
     information = edge_information(model)
-    curves = InformationCurves(model, MOST_LEAVES)
+    curves = InformationCurves(model, most_leaves)
     marginals = model.marginals()
     posteriors = _latent_posteriors(judged) if judged is not None else {}
     return {
