@@ -129,7 +129,8 @@ class BayesianLatentClass(TransformerMixin, DensityMixin, BaseEstimator):  # typ
 
     Notes
     -----
-    Sample weights that are not counts are rounded at random; see :func:`latentree.bayes.sample`. Ctrl-C during :meth:`fit` keeps what was drawn, with a warning.
+    Sample weights that are not counts are rounded at random; see :func:`latentree.bayes.sample`. Ctrl-C during
+    :meth:`fit` keeps what was drawn, with a warning.
 
     Examples
     --------
