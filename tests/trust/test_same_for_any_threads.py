@@ -77,10 +77,11 @@ def tree(method: str) -> Callable[[Table, int], list[Any]]:
     return learned
 
 
-def draws(method: str) -> Callable[[Table, int], list[Any]]:
+def draws(method: str, scale: float = 1.0) -> Callable[[Table, int], list[Any]]:
     def drawn(table: Table, n_jobs: int) -> list[Any]:
         prior = bayes.ClassPrior(bayes.prior_on_classes(4))
         carcinoma = datasets.load("carcinoma")
+        carcinoma = carcinoma.reweighted(scale * carcinoma.weights)
         few: dict[str, Any] = {"n_draws": 30, "n_burn": 20, "n_chains": 8}
         found = bayes.sample(carcinoma, prior, rng=seeded(), method=method, n_jobs=n_jobs, **few)
         return [found.k, found.weights, found.theta, found.log_likelihood]
@@ -113,6 +114,7 @@ WORK: dict[str, Callable[[Table, int], list[Any]]] = {
     "marginal": draws("marginal"),
     "reversible_jump": draws("reversible_jump"),
     "gibbs": draws("gibbs"),
+    "survey weights": draws("marginal", scale=0.77),
     "bootstrap": bootstrap,
     "predictions": predictions,
 }

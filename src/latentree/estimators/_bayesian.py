@@ -112,7 +112,8 @@ class BayesianLatentClass(TransformerMixin, DensityMixin, DataEstimator):  # typ
 
     Notes
     -----
-    Sample weights must be counts. Ctrl-C during :meth:`fit` keeps what was drawn, with a warning.
+    Sample weights that are not counts are rounded at random; see :func:`latentree.bayes.sample`. Ctrl-C during
+    :meth:`fit` keeps what was drawn, with a warning.
 
     Examples
     --------
