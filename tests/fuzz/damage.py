@@ -68,7 +68,8 @@ WORDS = [
     latentree_states latentree_name latentree_latent latentree_column latentree_edges i:1 f:nan b:true t:%ff yes inner
     <!DOCTYPE <!ENTITY SYSTEM <BIF> </BIF> <NETWORK> <TABLE> <cpt> id= <state/> <parents> <deterministic>
     null true false "float" "states" "nodes" "table" "cardinality" "latent" "Infinity" NaN
-    latentree_merged latentree_other latentree_never_seen - "merged" "other" "never_seen" "recipe" "weights" "bins" "missing" "decimal" sep=;
+    latentree_merged latentree_other latentree_never_seen - "merged" "other" "never_seen"
+    "recipe" "weights" "bins" "missing" "decimal" sep=;
     @data @attribute @relation numeric string Name:
     """.split(),  # noqa: SIM905
     *("\t", "\n", "\r", "\0", "\x1b", "\ufeff", "\u2028", "\x85", "\U0001f600", "9" * 5000),

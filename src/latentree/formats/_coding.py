@@ -248,7 +248,7 @@ def match(
         Cells that stand for a missing one, unless the variable has a state of that name. A variable that was cut has
         no such states: its missing cells are taken out before it is cut.
     unseen : {"error", "missing"}
-        What to do with a value that is no state.
+        What to do with a value that is not a state.
     """
     gone = (missing if isinstance(missing, Missing) else Missing(missing)).among(column.levels, column.untyped)
     recode = np.full(len(column.levels) + 1, -1, dtype=np.int16)

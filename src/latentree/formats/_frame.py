@@ -68,7 +68,7 @@ def table_from(
     columns, drop : str or sequence of str, optional
         Columns to use, in this order, and columns to leave out.
     weights : str or array, optional
-        What each row counts for, or the name of the column that says it, which then is no variable. A weight means
+        What each row counts for, or the name of the column that says it, which then is not a variable. A weight means
         what repeating the row means. Rows of weight zero are dropped; values seen only there do not exist.
     bins : int or dict, optional
         An int cuts every continuous column into that many bins of equal frequency, two bins being ``x > median``
