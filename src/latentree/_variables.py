@@ -84,7 +84,7 @@ class Variable:
 
     Notes
     -----
-    Two variables are equal if name, states and edges are: how values are read is no part of what a variable is.
+    Two variables are equal if name, states and edges are: how values are read is not part of what a variable is.
 
     Examples
     --------

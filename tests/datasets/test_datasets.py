@@ -162,7 +162,7 @@ def test_samples():
 
 def test_unknown_generators():
     with pytest.raises(
-        ParameterError, match="'name' parameter of generator must be one of 'd7', 'd12', 'd18'.*Did you mean"
+        ParameterError, match=r"'name' parameter of generator must be one of 'd7', 'd12', 'd18'.*Did you mean"
     ):
         datasets.generator("d8")
 

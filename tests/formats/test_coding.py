@@ -264,7 +264,7 @@ def test_a_sample_size_is_a_finite_number_above_zero(n):
 
 
 def test_errors_of_bins_name_them_on_both_surfaces():
-    with pytest.raises(ParameterError, match="^bins=: column 'age' needs") as told:
+    with pytest.raises(ParameterError, match=r"^bins=: column 'age' needs") as told:
         table_from({"age": [1, 2]}, bins={"age": 1})
     assert told.value.shown("shell").startswith("--bins: column 'age' needs")
 

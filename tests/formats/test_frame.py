@@ -468,7 +468,7 @@ def test_bad_weights_column():
         ({"a": list(range(51)) * 100}, "Column 'a' has 51 different numbers in 5,100 cases.*bins="),
         ({"a": [i % 62 for i in range(600)]}, "Column 'a' has 62 different numbers in 600 cases.*bins="),
         ({"a": [i % 30 for i in range(400)]}, "Column 'a' has 30 different numbers in 400 cases.*bins="),
-        ({"a": [0.5, 1.5, 1.25]}, "If it says how much each row counts, use it as weights: weights='a'"),
+        ({"a": [0.5, 1.5, 1.25]}, "If it says how much each row counts, use it as weights with weights='a'"),
         ({"a": list(range(30)) * 3}, "Column 'a' has 30 different numbers in 90 cases"),
         ({"a": list(range(25))}, r"Column 'a' has 25 different values in 25 cases, like an identifier.*drop=\['a'\]"),
         ({"a": [f"case {i}" for i in range(20)]}, "Column 'a' has 20 different values.*identifier"),

@@ -51,7 +51,7 @@ def test_frame_gives_the_cells_back(file):
 
 def test_other_files(tmp_path):
     (tmp_path / "some.parquet").write_text("a,b\n1,2\n")
-    with pytest.raises(FileFormatError, match=r"some.parquet' is no Parquet file"):
+    with pytest.raises(FileFormatError, match=r"some.parquet' is not a Parquet file"):
         read_table(tmp_path / "some.parquet")
 
 
@@ -72,7 +72,7 @@ def test_damage_that_shows_itself_late(file):
     content = path.read_bytes()
     for at in (4, 6):
         path.write_bytes(content[:at] + b"\xff" * 8 + content[at + 8 :])
-        with pytest.raises(FileFormatError, match="is no Parquet file that can be read"):
+        with pytest.raises(FileFormatError, match="is not a Parquet file that can be read"):
             read_table(path)
     with pytest.raises(FileNotFoundError):
         read_table(path.with_name("none.parquet"))
@@ -85,3 +85,12 @@ def test_more_cells_than_can_be_held(file):
         with pytest.raises(FileFormatError, match="1,000,000 rows of 2 columns; at most 1,999,999 cells"):
             read_table(path)
         assert list(read_parquet(path, columns=["a"]).values()) == ["a"]
+
+
+def test_a_small_file_of_very_many_equal_cells_is_refused_before_it_is_read(tmp_path, monkeypatch):
+    path = tmp_path / "some.parquet"
+    pq.write_table(pa.table({"a": np.zeros(1_000_000, dtype=np.int8)}), path)
+    assert read_frame(path).n_rows == 1_000_000
+    monkeypatch.setattr("latentree.formats._parquet.UNSUSPECTED", 100_000)
+    with pytest.raises(FileFormatError, match="cells of a file of its size are read at once"):
+        read_frame(path)

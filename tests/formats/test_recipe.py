@@ -73,7 +73,7 @@ def test_data_of_a_model_are_read_as_they_were_when_it_was_learned(survey, tmp_p
 def test_what_does_not_fit_the_recipe_is_named(survey):
     model = model_of(RECIPE.read(survey))
     survey.write_bytes("Größe;Antwort\n1,5;ja\n".encode("cp1252"))
-    with pytest.raises(DataError, match="weights in column 'n', which these data lack. They have 'Größe'") as told:
+    with pytest.raises(DataError, match=r"weights in column 'n', which these data lack. They have 'Größe'") as told:
         RECIPE.read(survey, model=model)
     assert told.value.shown("shell").endswith("with --weights, or count every row once with --no-weights.")
     assert RECIPE.read(survey, model=model, need_weights=False).n == 1

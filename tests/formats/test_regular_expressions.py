@@ -1,4 +1,4 @@
-"""Regular expressions that every Python matches alike: 3.11.2 matches possessive quantifiers and atomic groups wrongly."""
+"""No possessive quantifiers and no atomic groups in regular expressions: Python 3.11.2 matches them wrongly."""
 
 from __future__ import annotations
 

@@ -27,6 +27,7 @@ from latentree import bayes, cardinality, checkpoint, search
 from latentree.cli.data import load_trace
 from latentree.errors import LatentreeError, LatentreeWarning
 from latentree.estimation import fit_classes
+from latentree.formats import Recipe
 from latentree.formats._models import text_of
 from latentree.report._tree import checked_trace
 
@@ -67,6 +68,8 @@ WORDS = [
     latentree_states latentree_name latentree_latent latentree_column latentree_edges i:1 f:nan b:true t:%ff yes inner
     <!DOCTYPE <!ENTITY SYSTEM <BIF> </BIF> <NETWORK> <TABLE> <cpt> id= <state/> <parents> <deterministic>
     null true false "float" "states" "nodes" "table" "cardinality" "latent" "Infinity" NaN
+    latentree_merged latentree_other latentree_never_seen - "merged" "other" "never_seen"
+    "recipe" "weights" "bins" "missing" "decimal" sep=;
     @data @attribute @relation numeric string Name:
     """.split(),  # noqa: SIM905
     *("\t", "\n", "\r", "\0", "\x1b", "\ufeff", "\u2028", "\x85", "\U0001f600", "9" * 5000),
@@ -93,12 +96,13 @@ TOKEN = re.compile(rb"\w+|\s+|[^\w\s]")
 def _model() -> lt.Model:
     own = [
         lt.Variable("a b", ("<= 3", "> 3"), (3.0,)),
-        lt.Variable("x", (0, 1, 2)),
-        lt.Variable("é<&", (True, 1.5, "it's", -7)),
+        lt.Variable("x", (0, 1, 2), never_seen=("refused", 9)),
+        lt.Variable("é<&", (True, 1.5, "a | b", -7), merged=((), (), ("a", "b,c"), (7,)), other=3),
     ]
     k = {"z": 2, "w": 3} | {v.name: v.cardinality for v in own}
     tree = lt.Tree.from_edges([("z", "é<&"), ("z", "w"), ("w", "x"), ("w", "a b")], k, [v.name for v in own])
-    return lt.Model.random(tree, own, np.random.default_rng(0))
+    recipe = Recipe(weights="n", missing=("9",), decimal=",", bins={"a b": (3.0,)})
+    return recipe.kept_in(lt.Model.random(tree, own, np.random.default_rng(0)))
 
 
 def _seeds() -> dict[str, list[bytes]]:
@@ -230,7 +234,11 @@ def read_model(kind: str, path: Path) -> None:
     """Read a model; one that can be read can be written, and comes back as it was."""
     model = lt.load(path, format=kind)
     path.write_bytes(text_of(model, kind).encode())  # not save: waiting for the disk is most of the time then
-    assert lt.load(path, format=kind) == model
+    again = lt.load(path, format=kind)
+    assert again == model
+    assert [(v.merged, v.other, v.never_seen) for v in again.variables] == [
+        (v.merged, v.other, v.never_seen) for v in model.variables
+    ]
 
 
 def read_data(kind: str, path: Path) -> None:

@@ -52,7 +52,7 @@ def read_arff(path: PathLike, *, encoding: str | None = None) -> Frame:
     Raises
     ------
     FileFormatError
-        When it is no such file; the message names the line.
+        When it is not such a file; the message names the line.
     """
     at = os.fspath(path)
     lines = _lines(read_text_file(path, encoding), at)
@@ -88,7 +88,7 @@ def _header(lines: Iterator[tuple[int, str]], path: str) -> list[_Attribute]:
             attributes[attribute.name] = attribute
         elif word != "@relation":
             raise FileFormatError(f"{where}: @relation, @attribute or @data must come here. Got {line[:40]!r}.")
-    raise FileFormatError(f"'{path}' has no line @data; it is no ARFF file or was cut off.")
+    raise FileFormatError(f"'{path}' has no line @data; it is not an ARFF file or was cut off.")
 
 
 def _attribute(line: str, where: str) -> _Attribute:

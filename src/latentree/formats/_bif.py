@@ -120,7 +120,7 @@ def loads(text: str, *, latent: Latent = None) -> Model:
     Raises
     ------
     FileFormatError
-        When the text is no such file, or no tree; the message names the line or the node.
+        When the text is not such a file, or not a tree; the message names the line or the node.
 
     Examples
     --------
@@ -261,7 +261,7 @@ def _rows(tokens: Tokens, name: str, own: _Declared, given: _Declared | None) ->
                 state = " ".join(_words(tokens, ")"))
                 tokens.expect(")")
                 if given is None or state not in given.position:
-                    raise tokens.error(f"'{state[:60]}' is no state of the parent of '{name}'")
+                    raise tokens.error(f"'{state[:60]}' is not a state of the parent of '{name}'")
                 if given.position[state] in rows:
                     raise tokens.error(f"the table of '{name}' has two rows for '{state[:60]}'")
                 rows[given.position[state]] = _row(tokens, name, k)

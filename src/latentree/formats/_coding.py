@@ -28,7 +28,7 @@ from .._variables import (
 )
 from ..errors import Advice, DataError, Row
 from ._bins import bin_labels, equal_frequency, explicit_edges, merge_neighbours, merge_rest
-from ._columns import Column, LeaveOut, some, unreadable
+from ._columns import Column, InPython, drop_advice, some, unreadable
 from ._scales import scale_order
 
 __all__ = ["Coding", "Missing", "first_cell", "learn", "match", "numbers_of", "with_points"]
@@ -184,7 +184,7 @@ def learn(
         raise DataError(
             "Column '{column}' has no values: every cell is missing. Leave it out with {drop}.",
             column=name,
-            drop=LeaveOut([name]),
+            drop=drop_advice(name),
         )
     never_seen: tuple[State, ...] = ()
     if column.declared and not keep_levels and not (column.ordered and merge_rare is not None):
@@ -248,7 +248,7 @@ def match(
         Cells that stand for a missing one, unless the variable has a state of that name. A variable that was cut has
         no such states: its missing cells are taken out before it is cut.
     unseen : {"error", "missing"}
-        What to do with a value that is no state.
+        What to do with a value that is not a state.
     """
     gone = (missing if isinstance(missing, Missing) else Missing(missing)).among(column.levels, column.untyped)
     recode = np.full(len(column.levels) + 1, -1, dtype=np.int16)
@@ -482,12 +482,12 @@ def _learn_numbers(
 
 def _continuous(where: _Where, numbers: NDArray[Any]) -> DataError:
     row, _ = where.first(numbers != np.floor(numbers))
-    weights = " If it says how much each row counts, use it as weights: {weights}." if numbers.min() >= 0 else ""
+    weights = " If it says how much each row counts, use it as weights with {weights}." if numbers.min() >= 0 else ""
     return DataError(
         f"Column '{{column}}' is continuous ({{row}}: {{value!r}}). {CUT_OR_DROP}{weights}",
         row=Row(row),
         value=float(numbers[where.value_in(row)]),
-        weights=Advice("weights", where.name),
+        weights=InPython("weights", where.name, "sample_weight= of fit"),
         **_cut_or_drop(where.name),
     )
 
@@ -502,7 +502,7 @@ CUT_OR_DROP = "Cut it with {bins}, for example {cut}, or leave it out with {drop
 
 def _cut_or_drop(name: str) -> dict[str, Any]:
     return {
-        "column": name, "bins": Advice("bins"), "cut": Advice("bins", {name: 3}), "drop": LeaveOut([name]),
+        "column": name, "bins": Advice("bins"), "cut": Advice("bins", {name: 3}), "drop": drop_advice(name),
     }  # fmt: skip
 
 
@@ -569,7 +569,7 @@ def _learn_states(where: _Where, merge_rare: float | None) -> Coding:
             found=len(groups),
             most=MAX_STATES,
             merge=Advice("merge_rare", 30),
-            drop=LeaveOut([where.name]),
+            drop=drop_advice(where.name),
         )
     code_of = np.empty(len(states), dtype=np.int64)
     for code, group in enumerate(groups):
@@ -602,7 +602,7 @@ def _refuse_decimal_commas(where: _Where) -> None:
             row=Row(row),
             value=texts[where.value_in(row)],
             decimal=DECIMAL,
-            drop=LeaveOut([where.name]),
+            drop=drop_advice(where.name),
         )
 
 

@@ -348,23 +348,30 @@ def _hashable(value: Any) -> bool:
     return True
 
 
-class LeaveOut(Advice):
-    """How columns are left out: of a table, or before an estimator, which takes whole data frames.
+class InPython(Advice):
+    """An option of a table, which in Python has a counterpart for those who hand whole data frames to an estimator."""
 
-    Examples
-    --------
-    >>> LeaveOut(["id"]).shown("shell")
-    '--drop id'
-    """
+    def __init__(self, option: str, value: Any, counterpart: str) -> None:
+        super().__init__(option, value)
+        object.__setattr__(self, "counterpart", counterpart)
 
-    def __init__(self, names: Sequence[str]) -> None:
-        super().__init__("drop", list(names))
+    counterpart: str
 
     def shown(self, surface: Surface) -> str:
         """Put it into the words of a surface."""
         said = super().shown(surface)
-        frame = f" of Table.from_frame, or X.drop(columns={self.value!r}) of a data frame"
-        return said + frame if surface == "python" else said
+        return f"{said} of Table.from_frame, or {self.counterpart}" if surface == "python" else said
+
+
+def drop_advice(*names: str) -> Advice:
+    """Say how columns are left out.
+
+    Examples
+    --------
+    >>> drop_advice("id").shown("shell"), drop_advice("id").shown("python")
+    ('--drop id', "drop=['id'] of Table.from_frame, or X.drop(columns=['id']) of a data frame")
+    """
+    return InPython("drop", list(names), f"X.drop(columns={list(names)!r}) of a data frame")
 
 
 def unreadable(name: str, what: str) -> DataError:
@@ -374,7 +381,7 @@ def unreadable(name: str, what: str) -> DataError:
         "or leave it out with {drop}.",
         column=name,
         what=what,
-        drop=LeaveOut([name]),
+        drop=drop_advice(name),
     )
 
 

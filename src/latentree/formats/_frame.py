@@ -19,7 +19,7 @@ from .._variables import State, Variable, number_in
 from ..errors import Advice, DataError, LatentreeWarning, Row, bad_parameter
 from ._bins import OWNER, bad_bins
 from ._coding import DECIMAL, DECIMAL_ADVICE, DECIMAL_COMMA, Coding, Missing, first_cell, learn, match, with_points
-from ._columns import Column, Frame, LeaveOut, check_cells, column_from, some
+from ._columns import Column, Frame, check_cells, column_from, drop_advice, some
 
 __all__ = ["MISSING_TEXTS", "table_from", "values_of"]
 
@@ -68,7 +68,7 @@ def table_from(
     columns, drop : str or sequence of str, optional
         Columns to use, in this order, and columns to leave out.
     weights : str or array, optional
-        What each row counts for, or the name of the column that says it, which then is no variable. A weight means
+        What each row counts for, or the name of the column that says it, which then is not a variable. A weight means
         what repeating the row means. Rows of weight zero are dropped; values seen only there do not exist.
     bins : int or dict, optional
         An int cuts every continuous column into that many bins of equal frequency, two bins being ``x > median``
@@ -546,7 +546,7 @@ def warn_of_variables(variables: Sequence[Variable]) -> None:
             "{columns} one value only, which tells nothing about the rows. Leave {it} out with {drop}.",
             columns=f"Column {_listed(single)} has" if len(single) == 1 else f"Columns {_listed(single)} have",
             it="it" if len(single) == 1 else "them",
-            drop=LeaveOut(single),
+            drop=drop_advice(*single),
         )
     left_out = {v.name: v.never_seen for v in variables if v.never_seen}
     if left_out:
@@ -585,7 +585,7 @@ def _warn_of_many_states(table: Table, declared: Collection[str]) -> None:
                 cases=cases,
                 cut=Advice("bins", {variable.name: 3}),
                 merge=Advice("merge_rare", 30),
-                drop=LeaveOut([variable.name]),
+                drop=drop_advice(variable.name),
             )
 
 

@@ -55,7 +55,7 @@ def read_hlcm(path: PathLike, *, encoding: str | None = None) -> Frame:
         if not named and not states and NAME.match(bare):
             named = True
         elif ":" in bare:
-            if codes:
+            if weights:
                 raise FileFormatError(f"{where}: a variable after the first pattern.")
             _add_variable(states, bare, where)
         else:
@@ -64,7 +64,7 @@ def read_hlcm(path: PathLike, *, encoding: str | None = None) -> Frame:
             weights.append(weight)
     if not states:
         raise FileFormatError("'{file}' has no line with a variable and its states; it is not an HLCM file.", file=file)
-    if not codes:
+    if not weights:
         raise DataError("'{file}' has no rows.", file=file)
     table = np.frombuffer(codes, dtype=np.int32).reshape(len(weights), len(states))
     columns = {

@@ -78,7 +78,7 @@ def loads(text: str, *, latent: Latent = None) -> Model:
     Raises
     ------
     FileFormatError
-        When the text is no such file, or no tree; the message names the line or the node.
+        When the text is not such a file, or not a tree; the message names the line or the node.
 
     Examples
     --------

@@ -347,7 +347,7 @@ def _columns(nodes: Sequence[Node], hidden: set[str]) -> dict[str, int]:
     try:
         wanted = [int(t or "") for t in told]
     except ValueError:
-        raise FileFormatError(f"A property {PREFIX}column is no whole number.") from None
+        raise FileFormatError(f"A property {PREFIX}column is not a whole number.") from None
     # By rank: whoever is made manifest by hand, or taken out, leaves the others in their order.
     order = sorted(range(len(shown)), key=wanted.__getitem__)
     return {shown[i].name: rank for rank, i in enumerate(order)}

@@ -15,6 +15,9 @@ __all__ = ["read_parquet"]
 MAX_CELLS = 2**31
 """Most cells that are read at once: 16 GiB of numbers."""
 
+CELLS_A_BYTE, UNSUSPECTED = 32, 2**27
+"""How many cells a byte of a file may stand for, and how many there may be in any case: a gigabyte of numbers."""
+
 
 def read_parquet(path: PathLike, *, columns: list[str] | None = None) -> Frame:
     """Read a Parquet file; categories keep their order.
@@ -44,7 +47,7 @@ def _arrow_table(path: PathLike, columns: list[str] | None) -> Any:
     with open(path, "rb") as stream:  # what is wrong with the path is told as for any file
         try:
             with pq.ParquetFile(stream) as file:
-                _check_size(file, path, columns)
+                _check_size(file, path, columns, os.fstat(stream.fileno()).st_size)
                 table = file.read(columns=columns)
             table.validate(full=True)  # text that is none, positions outside
             return table
@@ -52,14 +55,19 @@ def _arrow_table(path: PathLike, columns: list[str] | None) -> Any:
             raise
         # Damage shows itself as almost anything.
         except (pa.ArrowException, OSError, ValueError, TypeError, KeyError, IndexError, OverflowError) as error:
-            raise FileFormatError(f"'{os.fspath(path)}' is no Parquet file that can be read: {error}") from None
+            raise FileFormatError(f"'{os.fspath(path)}' is not a Parquet file that can be read: {error}") from None
 
 
-def _check_size(file: Any, path: PathLike, columns: list[str] | None) -> None:
+def _check_size(file: Any, path: PathLike, columns: list[str] | None, size: int) -> None:
     """Refuse what cannot be held: a small file can stand for a great many equal cells."""
+    most = min(MAX_CELLS, max(UNSUSPECTED, CELLS_A_BYTE * size))
     n_columns = file.metadata.num_columns if columns is None else len(columns)
-    if file.metadata.num_rows * n_columns > MAX_CELLS:
+    if file.metadata.num_rows * n_columns > most:
         raise FileFormatError(
-            f"'{os.fspath(path)}' has {file.metadata.num_rows:,} rows of {n_columns:,} columns; at most {MAX_CELLS:,} "
-            "cells are read at once. Leave out columns, or cut the file into several."
+            "'{file}' has {rows:,} rows of {columns:,} columns; at most {most:,} cells of a file of its size are read "
+            "at once. Leave out columns, or cut the file into several.",
+            file=os.fspath(path),
+            rows=file.metadata.num_rows,
+            columns=n_columns,
+            most=most,
         )

@@ -95,7 +95,7 @@ def loads(data: str | bytes, *, latent: Latent = None) -> Model:
     Raises
     ------
     FileFormatError
-        When this is no such file, or no tree; the message names the line or the node.
+        When this is not such a file, or not a tree; the message names the line or the node.
 
     Examples
     --------

@@ -59,7 +59,7 @@ def loads(data: str | bytes, *, latent: Latent = None) -> Model:
     Raises
     ------
     FileFormatError
-        When this is no such file, or no tree; the message names the line or the node.
+        When this is not such a file, or not a tree; the message names the line or the node.
 
     Examples
     --------
@@ -91,7 +91,7 @@ def loads(data: str | bytes, *, latent: Latent = None) -> Model:
     for element in network.all("definition", "probability"):
         name = _only(element, "for", "A <DEFINITION>")
         if name not in variables:
-            raise FileFormatError(f"A <DEFINITION> is for '{name}', which is no variable.")
+            raise FileFormatError(f"A <DEFINITION> is for '{name}', which is not a variable.")
         if name in definitions:
             raise FileFormatError(f"The variable '{name}' has two definitions.")
         definitions[name] = element
@@ -127,4 +127,6 @@ def numbers_in(text: str, name: str) -> list[float]:
     try:
         return [float(part) for part in text.replace(",", " ").split()]
     except ValueError as error:
-        raise FileFormatError(f"The table of '{name}' holds something that is no number ({str(error)[:80]}).") from None
+        raise FileFormatError(
+            f"The table of '{name}' holds something that is not a number ({str(error)[:80]})."
+        ) from None

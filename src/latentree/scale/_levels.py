@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from .._types import FloatArray
 from ..errors import Advice, DataError
-from ..formats._columns import Column, LeaveOut
+from ..formats._columns import Column, drop_advice
 
 __all__ = ["Levels"]
 
@@ -62,7 +62,7 @@ class Levels:
                 column=self.name,
                 most=self._most,
                 bins=Advice("bins", {self.name: [10, 20]}),
-                drop=LeaveOut([self.name]),
+                drop=drop_advice(self.name),
             )
         self._counts = np.r_[self._counts, np.zeros(len(self._values) - len(self._counts))]
         known = place[:-1] >= 0

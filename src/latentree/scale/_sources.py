@@ -174,7 +174,7 @@ def _parquet(file: Path, keys: Mapping[str, str | None], columns: Sequence[str] 
                     found[key] = Column(np.full(len(table), code, np.int32), levels, untyped=True)
                 yield Frame(found)
     except pa.ArrowException as error:
-        raise FileFormatError(f"'{file}' is no Parquet file that can be read: {error}") from None
+        raise FileFormatError(f"'{file}' is not a Parquet file that can be read: {error}") from None
 
 
 def _text(file: Path, kind: str, reading: Mapping[str, Any], cells: float) -> Iterator[Any]:
