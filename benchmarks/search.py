@@ -28,7 +28,7 @@ from latentree.search import learn
 from latentree.search._beliefs import Beliefs
 from latentree.search._completed import CompletedData
 from latentree.search._network import Network
-from latentree.search._operators import neighbours
+from latentree.search._operators import reachable
 from latentree.search._restricted import Effort, evaluate, model_of
 
 DATA = Path(os.environ.get("LATENTREE_DATA", Path(__file__).parents[2] / "shared" / "data"))
@@ -52,7 +52,7 @@ def candidates(table: Table, model: Model, called: str) -> None:
     network = Network.from_model(model)
     beliefs = Beliefs(network, table)
     for kind in ("NI", "SI", "NR", "ND"):
-        chosen = [(m, g) for m, g in neighbours(network.graph, (kind,), reach=1)][:5]
+        chosen = [(m, g) for m, g in reachable(network.graph, (kind,), reach=1)][:5]
         made = [model_of(evaluate(m, beliefs, EFFORT, rng), network, table.variables) for m, _ in chosen]
         if not chosen:
             continue

@@ -45,7 +45,7 @@ def regular_trees(cardinalities: Sequence[int], most: int) -> Iterator[Graph]:
     seen = set()
     for skeleton in _skeletons(cardinalities):
         for states in product(range(2, most + 1), repeat=len(skeleton.latents)):
-            graph = skeleton.edited(states=dict(zip(skeleton.latents, states, strict=True)))
+            graph = skeleton.edited(cardinality=dict(zip(skeleton.latents, states, strict=True)))
             for full in _with_narrow_nodes(graph):
                 key = full.key()
                 if key not in seen and full.to_tree().is_regular:
@@ -62,24 +62,26 @@ def _skeletons(cardinalities: Sequence[int]) -> list[Graph]:
         grown = []
         for graph in found:
             states = {leaf: cardinalities[leaf]}
-            grown += [graph.edited(join=[edge(leaf, z)], states=states) for z in graph.latents]
+            grown += [graph.edited(join=[edge(leaf, z)], cardinality=states) for z in graph.latents]
             new = graph.fresh()
             for a, b in graph.edges:
                 joined = [edge(leaf, new), edge(a, new), edge(b, new)]
-                grown.append(graph.edited(cut=[(a, b)], join=joined, states={**states, new: 2}))
+                grown.append(graph.edited(cut=[(a, b)], join=joined, cardinality={**states, new: 2}))
         found = grown
     return found
 
 
 def _with_narrow_nodes(graph: Graph) -> Iterator[Graph]:
     """The graph, and all that have latents of strictly fewer states between some neighbours (Z 2)."""
-    choices = [range(1, min(graph.states[a], graph.states[b])) for a, b in graph.edges]  # 1 stands for no node
+    choices = [
+        range(1, min(graph.cardinality[a], graph.cardinality[b])) for a, b in graph.edges
+    ]  # 1 stands for no node
     for states in product(*choices):
         full = graph
         for (a, b), k in zip(graph.edges, states, strict=True):
             if k > 1:
                 new = full.fresh()
-                full = full.edited(cut=[(a, b)], join=[edge(a, new), edge(b, new)], states={new: k})
+                full = full.edited(cut=[(a, b)], join=[edge(a, new), edge(b, new)], cardinality={new: k})
         yield full
 
 
@@ -163,5 +165,5 @@ def _described(graph: Graph) -> str:
     """Each latent as its number of states and the variables (from 1) and latents (z1, ...) around it."""
     name = {v: f"z{i + 1}" for i, v in enumerate(graph.latents)} | {v: str(v + 1) for v in range(graph.n_manifest)}
     return "; ".join(
-        f"{name[z]} ({graph.states[z]}): {' '.join(name[u] for u in graph.near[z])}" for z in graph.latents
+        f"{name[z]} ({graph.cardinality[z]}): {' '.join(name[u] for u in graph.neighbours[z])}" for z in graph.latents
     )

@@ -195,14 +195,14 @@ def deadlock(case: Case, *, seed: int, keeper: StudyCache) -> list[tuple[str, in
     names = [model.tree.names[v] for v in model.tree.latent]
     out = []
     for z, name in zip(network.graph.latents, names, strict=True):
-        if network.graph.states[z] <= 3:
+        if network.graph.cardinality[z] <= 3:
             continue
         rng = np.random.default_rng([seed, z])
         less = model_of(evaluate(Move("SD", (z,)), beliefs, Effort(16, 40, 0.1), rng), network, table.variables)
         fit = em(less, table)
         options = {**SETTINGS, "start": fit.model}
         run, _ = keeper.run(f"{case.data}-deadlock-{z}", table, "east0", [seed, z], options)
-        out.append((name, network.graph.states[z], bic(fit), run))
+        out.append((name, network.graph.cardinality[z], bic(fit), run))
     return out
 
 

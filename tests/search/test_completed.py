@@ -79,7 +79,7 @@ def _ni(nodes, made: Made, graph: Graph) -> float:
 
 
 def _si(nodes, made: Made, graph: Graph) -> float:
-    near = graph.near[nodes[0]]
+    near = graph.neighbours[nodes[0]]
     n = made.counts.sum()
     total = sum(logs(made.of(b, c), made.of(b, c) / n / made.in_model(b, c)) for b, c in permutations(near, 2))
     return 2 * total / (len(near) - 1)
@@ -96,7 +96,7 @@ def _nr(nodes, made: Made, graph: Graph) -> float:
 def _nd(nodes, made: Made, graph: Graph) -> float:
     b, a = nodes
     total = -logs(made.of(a, b), made.in_model(a, b) / made.in_model(a)[:, None])
-    for c in graph.near[b]:
+    for c in graph.neighbours[b]:
         if c != a:
             total += logs(made.of(a, c), made.of(a, c) / made.of(a)[:, None])
             total -= logs(made.of(b, c), made.in_model(b, c) / made.in_model(b)[:, None])

@@ -138,14 +138,14 @@ def test_two_pieces_and_a_bridge_are_one_model(missing):
     logs = [Plan.of(m, own).row_log_likelihood(m.parameters) for m, own in zip(models, parts, strict=True)]
     shares = [np.exp(own)[piece.inverse] for own, piece in zip(logs, parts, strict=True)]
     left, right = (t[n] for t, n in zip(told, built.nodes, strict=True))
-    alone = [m.marginals()[n] for m, n in zip(models, built.nodes, strict=True)]
+    marginals = [m.marginals()[n] for m, n in zip(models, built.nodes, strict=True)]
     expected = np.einsum("ri,ij,rj->r", left, built.joint, right)
-    scale = shares[0] / (left @ alone[0]) * shares[1] / (right @ alone[1])
+    scale = shares[0] / (left @ marginals[0]) * shares[1] / (right @ marginals[1])
     # the walk from the first piece keeps its prior: equal where the bridge's margin is that prior
     given_left = built.joint / built.joint.sum(axis=1, keepdims=True)
-    kept = np.einsum("ri,i,ij,rj->r", left, alone[0], given_left, right)
+    kept = np.einsum("ri,i,ij,rj->r", left, marginals[0], given_left, right)
     np.testing.assert_allclose(rows, kept * scale, rtol=1e-9)
-    independent = np.einsum("ri,i,j,rj->r", left, alone[0], alone[1], right)
+    independent = np.einsum("ri,i,j,rj->r", left, marginals[0], marginals[1], right)
     assert table.weights @ np.log(expected) > table.weights @ np.log(independent) + 10
 
 
@@ -163,10 +163,10 @@ def test_a_move_leaves_consistent_probabilities(case, seed):
     for i in rng.permutation(len(some))[:3]:
         after = applied(evaluate(some[i], beliefs, Effort(2, 3, 0.0), rng), network)
         assert set(after.joint) == set(after.graph.edges)
-        assert set(after.alone) == set(after.graph.near)
+        assert set(after.marginals) == set(after.graph.neighbours)
         for (a, b), both in after.joint.items():
-            np.testing.assert_allclose(both.sum(axis=1), after.alone[a], atol=1e-7)
-            np.testing.assert_allclose(both.sum(axis=0), after.alone[b], atol=1e-7)
+            np.testing.assert_allclose(both.sum(axis=1), after.marginals[a], atol=1e-7)
+            np.testing.assert_allclose(both.sum(axis=0), after.marginals[b], atol=1e-7)
 
 
 def test_near_places_are_found_chunk_by_chunk(monkeypatch):
@@ -180,9 +180,9 @@ def test_near_places_are_found_chunk_by_chunk(monkeypatch):
     tree = Tree.from_edges(edges, {v: 2 for e in edges for v in e}, names, root="z0")
     model = Model.random(tree, numbered([2] * 2 * n), rng)
     beliefs = Beliefs(Network.from_model(model), Table.from_codes(model.sample(50, rng), model.variables))
-    few = {f.move: f.log_likelihood for f in relocations(beliefs, near=6, passes=400)}
+    few = {f.move: f.log_likelihood for f in relocations(beliefs, n_places=6, passes=400)}
     monkeypatch.setattr(relocate, "CHUNK", 4)
-    chunks = {f.move: f.log_likelihood for f in relocations(beliefs, near=6, passes=400)}
+    chunks = {f.move: f.log_likelihood for f in relocations(beliefs, n_places=6, passes=400)}
     assert {m.nodes[0] for m in chunks} >= set(range(2 * n))
     for move in rng.permutation(np.array(list(chunks), dtype=object))[:40]:
         slow = evaluate(move, beliefs, Effort(1, 400, 0.0), rng).log_likelihood

@@ -11,7 +11,7 @@ from studies.search_exhaustive import ranked, regular_trees
 from latentree import datasets
 from latentree.search._dhc import skeletons
 from latentree.search._network import Graph
-from latentree.search._operators import neighbours
+from latentree.search._operators import reachable
 
 
 @pytest.mark.parametrize(("leaves", "most"), [([2] * 4, 4), ([2, 3, 2, 3], 3), ([2] * 5, 3)])
@@ -20,8 +20,8 @@ def test_searches_stay_among_all_trees(leaves, most):
     found = {graph.key() for graph in regular_trees(leaves, most)}
     seen, ahead = {Graph.star(2, leaves).key()}, [Graph.star(2, leaves)]
     for graph in ahead:
-        for _, after in neighbours(graph):
-            if after.key() not in seen and max(after.states[z] for z in after.latents) <= most:
+        for _, after in reachable(graph):
+            if after.key() not in seen and max(after.cardinality[z] for z in after.latents) <= most:
                 seen.add(after.key())
                 ahead.append(after)
     assert seen <= found
@@ -51,8 +51,8 @@ def test_skeletons_are_binary_and_different():
     found = [graph for _, graph in skeletons(star)]
     assert len({g.key() for g in found}) == len(found) == 10
     for graph in found:
-        assert {graph.states[z] for z in graph.latents} == {2}
-        assert min(len(graph.near[z]) for z in graph.latents) >= 3
+        assert {graph.cardinality[z] for z in graph.latents} == {2}
+        assert min(len(graph.neighbours[z]) for z in graph.latents) >= 3
     back = {g.key() for _, g in skeletons(found[0])}
     assert Graph.star(2, [2, 3, 2, 2, 2]).key() in back
 

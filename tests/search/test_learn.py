@@ -254,6 +254,7 @@ def test_steps_and_runs_can_be_copied_and_sent(table):
 @pytest.mark.parametrize("name", [name for name, score in SCORES.items() if score.penalty])
 def test_penalised_scores_follow_from_likelihood_and_tree(name, table):
     criterion = Criterion.of(name, table)
+    assert criterion.penalised
     for k, leaves in ((2, table.cardinalities), (3, table.cardinalities)):
         model = Model.random(Tree.star(k, leaves), table.variables, rng())
         fit = evaluate(model, table)

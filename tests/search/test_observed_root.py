@@ -40,7 +40,7 @@ def rooted(seed, missing=0.1):
 def test_a_network_says_what_the_model_says(seed):
     model, table = rooted(seed)
     network = Network.from_model(model)
-    assert list(network.graph.shown.values()) == [0]
+    assert list(network.graph.observed.values()) == [0]
     assert network.graph.n_parameters == model.tree.n_parameters
     rows = Plan.of(model, table).row_log_likelihood(model.parameters)
     np.testing.assert_allclose(Beliefs(network, table).log_likelihood, rows[: table.n_patterns], atol=1e-8)
@@ -52,7 +52,7 @@ def test_a_network_says_what_the_model_says(seed):
 def test_the_node_stays_as_it_is():
     model, table = rooted(0)
     graph = Network.from_model(model).graph
-    (node,) = graph.shown
+    (node,) = graph.observed
     assert all(move.nodes != (node,) for move in moves(graph, ("SI", "SD")))
     assert all(node not in move.nodes[:2] for move in _unions(graph, None))
     assert all(found.move.nodes[0] != 0 for found in relocations(Beliefs(Network.from_model(model), table)))
@@ -85,7 +85,7 @@ def test_it_stays_a_root_where_one_branch_is_left():
     edges = [("x1", "a"), *(("a", name) for name in names[1:])]
     tree = Tree.from_edges(edges, {v.name: v.cardinality for v in model.variables} | {"a": 2}, names, root="x1")
     network = Network.from_model(Model.random(tree, model.variables, np.random.default_rng(0)))
-    assert network.graph.shown and network.graph.regularised() == network.graph
+    assert network.graph.observed and network.graph.regularised() == network.graph
     assert network.to_model(model.variables).tree.names[0] == "x1"
     run = learn(caused(), rng=np.random.default_rng(0), starts=1, trials=8, shakes=1, root="x1")
     assert run.reason.complete and run.tree.names[0] == "x1"

@@ -13,7 +13,7 @@ from latentree._model import Model
 from latentree._tree import Tree
 from latentree._variables import numbered
 from latentree.search._network import Graph, Network
-from latentree.search._operators import moves, neighbours
+from latentree.search._operators import moves, reachable
 from latentree.search._restricted import regularised
 
 FIVE = [2, 2, 2, 2, 2]
@@ -49,14 +49,14 @@ def test_moves_are_undone_by_their_inverse(graph, data):
     if back is None:  # NI moves two neighbours and copies the states of the node it divides: other nodes stay deleted
         b, a = move.nodes
         assert move.kind == "ND"
-        assert len(graph.near[b]) != 3 or graph.states[a] != graph.states[b]
+        assert len(graph.neighbours[b]) != 3 or graph.cardinality[a] != graph.cardinality[b]
         return
     assert back.applied(after).key() == graph.key()
 
 
 @given(graphs())
 def test_candidates_are_regular_and_all_different(graph):
-    found = list(neighbours(graph))
+    found = list(reachable(graph))
     keys = {after.key() for _, after in found}
     assert len(keys) == len(found)
     assert graph.key() not in keys
@@ -69,21 +69,21 @@ def test_candidates_are_regular_and_all_different(graph):
 def test_relocations_one_step_away_are_among_all(graph):
     near, far = set(moves(graph, ("NR",), reach=1)), set(moves(graph, ("NR",)))
     assert near <= far
-    assert near == {m for m in far if m.nodes[2] in graph.near[m.nodes[1]]}
+    assert near == {m for m in far if m.nodes[2] in graph.neighbours[m.nodes[1]]}
 
 
 @given(graphs(), st.randoms(use_true_random=False))
 def test_numbers_of_latents_do_not_matter(graph, random):
     latents = graph.latents
     other = dict(zip(latents, random.sample(range(50, 50 + 2 * len(latents)), len(latents)), strict=True))
-    name = {v: other.get(v, v) for v in graph.near}
+    name = {v: other.get(v, v) for v in graph.neighbours}
     renamed = Graph(
-        {name[v]: tuple(sorted(name[u] for u in near)) for v, near in graph.near.items()},
-        {name[v]: k for v, k in graph.states.items()},
+        {name[v]: tuple(sorted(name[u] for u in near)) for v, near in graph.neighbours.items()},
+        {name[v]: k for v, k in graph.cardinality.items()},
         graph.n_manifest,
     )
     assert renamed.key() == graph.key()
-    assert {g.key() for _, g in neighbours(renamed)} == {g.key() for _, g in neighbours(graph)}
+    assert {g.key() for _, g in reachable(renamed)} == {g.key() for _, g in reachable(graph)}
 
 
 def test_moves_of_a_star():
@@ -130,7 +130,7 @@ def test_regularising_a_network_keeps_what_it_can(model, data):
     """Nodes that regularisation takes out lose nothing; only narrowing a node does."""
     network = Network.from_model(model)
     v = data.draw(st.sampled_from(network.graph.latents))
-    u = data.draw(st.sampled_from(network.graph.near[v]))
+    u = data.draw(st.sampled_from(network.graph.neighbours[v]))
     wide = _with_copy(network, v, u)
     reached = regularised(wide)
     assert reached.graph.key() == wide.graph.regularised().key()
@@ -141,9 +141,9 @@ def _with_copy(network: Network, v: int, u: int) -> Network:
     """A node between v and u that is v again: it says nothing, and regularisation takes it out."""
     graph = network.graph
     new = graph.fresh()
-    longer = graph.edited(cut=[(v, u)], join=[(v, new), (u, new)], states={new: graph.states[v]})
-    tables = {(v, new): np.diag(network.alone[v])}
-    both = network.alone[v][:, None] * network.given(u, v)
+    longer = graph.edited(cut=[(v, u)], join=[(v, new), (u, new)], cardinality={new: graph.cardinality[v]})
+    tables = {(v, new): np.diag(network.marginals[v])}
+    both = network.marginals[v][:, None] * network.conditional(u, v)
     tables[u, new] = np.ascontiguousarray(both.T)
     return network.with_graph(longer, tables)
 

@@ -42,7 +42,7 @@ def test_completed_counts_of_three(case, data):
     network = Network.from_model(model)
     graph = network.graph
     a = data.draw(st.sampled_from(graph.latents))
-    b, c = data.draw(st.permutations(graph.near[a]))[:2]
+    b, c = data.draw(st.permutations(graph.neighbours[a]))[:2]
     _, number = Graph.from_tree(model.tree)
     at = [number.index(v) for v in (a, b, c)]
     evidence = evidence_of(model, table)
@@ -59,7 +59,7 @@ def test_messages_without_a_branch(case, data):
     network = Network.from_model(model)
     graph = network.graph
     a = data.draw(st.sampled_from(graph.latents))
-    z = data.draw(st.sampled_from(graph.near[a]))
+    z = data.draw(st.sampled_from(graph.neighbours[a]))
     behind = _behind(graph, z, a)
     blank = table.codes.astype(int).copy()
     blank[:, [v for v in behind if v < graph.n_manifest]] = -1
@@ -77,7 +77,7 @@ def test_messages_without_a_branch(case, data):
 def _behind(graph: Graph, z: int, a: int) -> set[int]:
     found, ahead = {z}, [z]
     for v in ahead:
-        fresh = [u for u in graph.near[v] if u not in found and u != a]
+        fresh = [u for u in graph.neighbours[v] if u not in found and u != a]
         found |= set(fresh)
         ahead += fresh
     return found
@@ -100,7 +100,7 @@ def test_restricted_likelihood_is_that_of_the_model_made(case, data):
     goal = move.applied(network.graph).regularised()
     assert regular.tree.canonical == goal.key()
     assert regular.tree.n_parameters == network.graph.n_parameters + dimension_change(move, network.graph)
-    narrowed = any(whole.graph.states[v] > goal.states[v] for v in goal.latents)
+    narrowed = any(whole.graph.cardinality[v] > goal.cardinality[v] for v in goal.latents)
     if not narrowed:
         assert found.log_likelihood == pytest.approx(_log_likelihood(regular, table), abs=1e-7)
 
@@ -137,14 +137,14 @@ def test_deleting_a_wide_enough_node_is_included(two_latents):
     network = Network.from_model(model)
     beliefs = Beliefs(network, table)
     y, w = network.graph.latents
-    assert network.graph.states[y] == 3
-    assert network.graph.states[w] == 2
+    assert network.graph.cardinality[y] == 3
+    assert network.graph.cardinality[w] == 2
     for deleted, target in ((y, w), (w, y)):
         move = next(m for m in moves(network.graph, ("ND",)) if m.nodes == (deleted, target))
         found = evaluate(move, beliefs, Effort(4, 100, 1e-6), np.random.default_rng(0))
         smaller = model_of(found, network, model.variables)
-        k = network.graph.states[target]
-        if network.graph.states[deleted] >= k:
+        k = network.graph.cardinality[target]
+        if network.graph.cardinality[deleted] >= k:
             copy = _divided(smaller, network.graph, deleted, target)
             assert _log_likelihood(copy, table) == pytest.approx(_log_likelihood(smaller, table), abs=1e-8)
             assert copy.tree == model.tree
@@ -158,21 +158,21 @@ def _divided(star: Model, graph: Graph, deleted: int, target: int) -> Model:
     """The larger structure, its parameters such that it says what the smaller one says: the nodes copy each other."""
     small = Network.from_model(star)
     (z,) = small.graph.latents
-    k, wide = small.graph.states[z], graph.states[deleted]
-    rows = [u for u in graph.near[deleted] if u != target]
+    k, wide = small.graph.cardinality[z], graph.cardinality[deleted]
+    rows = [u for u in graph.neighbours[deleted] if u != target]
     copy = np.zeros((k, wide))
-    copy[np.arange(k), np.arange(k)] = small.alone[z]
+    copy[np.arange(k), np.arange(k)] = small.marginals[z]
     tables = {tuple(sorted((target, deleted))): copy if target < deleted else copy.T}
     for u in range(graph.n_manifest):
-        both = small.alone[z][:, None] * small.given(u, z)
+        both = small.marginals[z][:, None] * small.conditional(u, z)
         if u in rows:
             both = np.vstack([both, np.zeros((wide - k, both.shape[1]))])
             tables[u, deleted] = np.ascontiguousarray(both.T)
         else:
             tables[u, target] = np.ascontiguousarray(both.T)
-    alone = {target: small.alone[z], deleted: np.r_[small.alone[z], np.zeros(wide - k)]}
-    alone |= {u: small.alone[u] for u in range(graph.n_manifest)}
-    return Network(graph, tables, alone).to_model(star.variables)
+    marginals = {target: small.marginals[z], deleted: np.r_[small.marginals[z], np.zeros(wide - k)]}
+    marginals |= {u: small.marginals[u] for u in range(graph.n_manifest)}
+    return Network(graph, tables, marginals).to_model(star.variables)
 
 
 @pytest.mark.parametrize("kind", ["ND", "NR", "SD"])
@@ -226,7 +226,7 @@ def test_relocation_counts_fill_missing_cells_with_nothing(two_latents):
     table = Table.from_codes(holes, table.variables, table.weights)
     network = Network.from_model(model)
     beliefs = Beliefs(network, table)
-    a = next(v for v in network.graph.near[0])
+    a = next(v for v in network.graph.neighbours[0])
     c = next(v for v in network.graph.latents if v != a)
     counts = together(0, a, c, beliefs, beliefs.without(0, a))
     assert counts.sum() == pytest.approx(table.weights[table.codes[:, 0] >= 0].sum())

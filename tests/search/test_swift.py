@@ -103,7 +103,7 @@ def test_dependence_is_conditional_information_of_the_counts(case):
     graph = beliefs.network.graph
     for a in graph.latents:
         found = conditional_dependence(beliefs, a)
-        near = graph.near[a]
+        near = graph.neighbours[a]
         for i in range(len(near)):
             for j in range(i + 1, len(near)):
                 counts = triple(beliefs, a, near[i], near[j])
@@ -151,7 +151,7 @@ def test_distinct_rows_keep_what_they_say():
 @given(graphs(max_leaves=8, max_moves=8, min_leaves=5), st.integers(0, 100))
 def test_bundles_leave_a_tree(graph, seed):
     rng = np.random.default_rng(seed)
-    variables = numbered([graph.states[v] for v in range(graph.n_manifest)])
+    variables = numbered([graph.cardinality[v] for v in range(graph.n_manifest)])
     model = Model.random(graph.to_tree(), variables, rng)
     table = drawn_table(model, 60, seed)
     network = Network.from_model(Model.random(graph.to_tree(), variables, rng))
@@ -160,9 +160,9 @@ def test_bundles_leave_a_tree(graph, seed):
     after, done = carried_out(chosen, network)
     assert done or not found
     tree = after.graph.to_tree()  # which checks that it is one
-    assert tree.n_nodes == len(after.graph.near)
+    assert tree.n_nodes == len(after.graph.neighbours)
     assert tree.n_variables == graph.n_manifest
-    assert all(len(after.graph.near[v]) == 1 for v in range(graph.n_manifest))
+    assert all(len(after.graph.neighbours[v]) == 1 for v in range(graph.n_manifest))
     assert tree.is_regular or not network.graph.to_tree().is_regular
     after.to_model(variables)
 
@@ -171,7 +171,7 @@ def test_unions_make_one_of_two():
     graph = Move("NI", (5, 0, 1)).applied(Graph.star(2, [3] * 5))
     (a, b) = graph.latents
     united = Move("UN", (b, a, 3)).applied(graph)
-    assert united.latents == [a] and united.states[a] == 3 and united.near[a] == (0, 1, 2, 3, 4)
+    assert united.latents == [a] and united.cardinality[a] == 3 and united.neighbours[a] == (0, 1, 2, 3, 4)
     assert Move("UN", (b, a, 3)).inverse(graph) is None
 
 

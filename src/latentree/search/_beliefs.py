@@ -52,9 +52,9 @@ class Beliefs:
         self._logs = {}
         graph = network.graph
         for v in range(graph.n_manifest):
-            (z,) = graph.near[v]
+            (z,) = graph.neighbours[v]
             # one more entry, which a missing cell (-1) finds: it says nothing
-            rows = np.vstack([np.log(np.maximum(network.given(v, z).T, _TINY)), np.zeros(graph.states[z])])
+            rows = np.vstack([np.log(np.maximum(network.conditional(v, z).T, _TINY)), np.zeros(graph.cardinality[z])])
             self._logs[v] = rows
         self.total: dict[int, FloatArray] = {}
         self._sent: dict[tuple[int, int], FloatArray] = {}
@@ -63,7 +63,7 @@ class Beliefs:
         self._lock = Lock()
         self._pass()
         root = self._order[0]
-        self.log_likelihood = log_sum(np.log(np.maximum(network.alone[root], _TINY)) + self.total[root])
+        self.log_likelihood = log_sum(np.log(np.maximum(network.marginals[root], _TINY)) + self.total[root])
 
     def __reduce__(self) -> tuple[Any, ...]:
         return Beliefs, (self.network, self._table)  # messages are found faster than sent
@@ -75,8 +75,8 @@ class Beliefs:
         self._order = [v for v, _ in latents]
         n = len(self.weights)
         for v in self._order:
-            own = np.zeros((n, graph.states[v]))
-            for u in graph.near[v]:
+            own = np.zeros((n, graph.cardinality[v]))
+            for u in graph.neighbours[v]:
                 if not graph.is_latent(u):
                     own += self._logs[u][self._codes[u]]
             self.total[v] = own
@@ -90,7 +90,7 @@ class Beliefs:
     def _carried(self, u: int, v: int, logs: FloatArray) -> FloatArray:
         """What log-likelihoods of the states of u say about those of v."""
         top = _most(logs)[:, None]
-        out: FloatArray = np.log(np.maximum(np.exp(logs - top) @ self.network.given(u, v).T, _TINY)) + top
+        out: FloatArray = np.log(np.maximum(np.exp(logs - top) @ self.network.conditional(u, v).T, _TINY)) + top
         return out
 
     def sent(self, u: int, v: int) -> FloatArray:
@@ -135,7 +135,7 @@ class Beliefs:
         left = {a: self.about(a, without=[z])}
         ahead = [(a, z)]
         for u, before in ahead:
-            for v in graph.near[u]:
+            for v in graph.neighbours[u]:
                 if v != before and graph.is_latent(v):
                     ahead.append((v, u))
                     old = self._sent[u, v]
@@ -146,7 +146,7 @@ class Beliefs:
 
     def posterior(self, v: int, total: FloatArray | None = None) -> FloatArray:
         """P(state of v | row), or given other messages than all."""
-        logs = np.log(np.maximum(self.network.alone[v], _TINY)) + (self.total[v] if total is None else total)
+        logs = np.log(np.maximum(self.network.marginals[v], _TINY)) + (self.total[v] if total is None else total)
         logs -= _most(logs)[:, None]
         p: FloatArray = np.exp(logs, out=logs)
         p /= _sum(p)[:, None]
@@ -155,13 +155,13 @@ class Beliefs:
     def within(self, b: int, a: int, state: int) -> FloatArray:
         """P(b | row, a = state) of a neighbour b of a: what was seen, or what its branch and the state say."""
         graph = self.network.graph
-        prior = self.network.given(b, a)[state]
+        prior = self.network.conditional(b, a)[state]
         if graph.is_latent(b):
             logs = self.about(b, without=[a])
             p: FloatArray = np.exp(logs - _most(logs)[:, None]) * prior
             p /= np.maximum(_sum(p), _TINY)[:, None]
             return p
-        seen: FloatArray = np.vstack([np.eye(graph.states[b]), prior])[self._codes[b]]
+        seen: FloatArray = np.vstack([np.eye(graph.cardinality[b]), prior])[self._codes[b]]
         return seen
 
 

@@ -66,33 +66,33 @@ class CompletedData:
     def _misfit(self, a: int) -> float:
         """(6) but for d(m') - d(m): 2N sum over i != j of P^(Bi,Bj) log P^(Bi,Bj) / Pm(Bi,Bj), by k - 1."""
         network = self._beliefs.network
-        near = network.graph.near[a]
+        neighbours = network.graph.neighbours[a]
         total = 0.0
-        for b, c in permutations(near, 2):
+        for b, c in permutations(neighbours, 2):
             n = self.counts(a, b, c).sum(axis=0)
-            expected = network.given(b, a).T @ (network.alone[a][:, None] * network.given(c, a))
+            expected = network.conditional(b, a).T @ (network.marginals[a][:, None] * network.conditional(c, a))
             total += _entropic(n, n / np.maximum(n.sum() * expected, _TINY))
-        return 2 * total / (len(near) - 1)
+        return 2 * total / (len(neighbours) - 1)
 
     def _relocated(self, b: int, a: int, c: int) -> float:
         """(9), with the factor N it lacks: N sum P^(A,B,C) log P^(B|C) / Pm(B|A)."""
         n = self.counts(a, b, c)
         with_c, with_a = n.sum(axis=0), n.sum(axis=2)
         given_c = with_c / np.maximum(with_c.sum(axis=0), _TINY)
-        return _entropic(with_c, given_c) - _entropic(with_a, self._beliefs.network.given(b, a))
+        return _entropic(with_c, given_c) - _entropic(with_a, self._beliefs.network.conditional(b, a))
 
     def _deleted(self, b: int, a: int) -> float:
         """(10), with the factor N it lacks, summed over all r of the Ci that move to A."""
         network = self._beliefs.network
         total = 0.0
-        for c in network.graph.near[b]:
+        for c in network.graph.neighbours[b]:
             if c != a:
                 n = self.counts(b, a, c)
                 with_a, with_b = n.sum(axis=0), n.sum(axis=1)
                 given_a = with_a / np.maximum(with_a.sum(axis=1, keepdims=True), _TINY)
-                total += _entropic(with_a, given_a) - _entropic(with_b, network.given(c, b))
+                total += _entropic(with_a, given_a) - _entropic(with_b, network.conditional(c, b))
         pair = n.sum(axis=2).T
-        return total - _entropic(pair, network.given(b, a))
+        return total - _entropic(pair, network.conditional(b, a))
 
 
 def _entropic(counts: FloatArray, ratio: FloatArray) -> float:

@@ -95,19 +95,19 @@ def skeletons(graph: Graph) -> Iterator[tuple[Move, Graph]]:
 
 def _skeleton(graph: Graph) -> Graph:
     """Latents with three neighbours at least, and two states each."""
-    return graph.edited(states=dict.fromkeys(graph.latents, 2)).regularised()
+    return graph.edited(cardinality=dict.fromkeys(graph.latents, 2)).regularised()
 
 
 def _thinned(network: Network) -> Network:
     """The two likelier states of every latent, made regular: a start for the parameters of a skeleton."""
-    joint, alone = {}, {}
-    keep = {v: np.sort(np.argsort(-network.alone[v], kind="stable")[:2]) for v in network.graph.latents}
-    rows = {v: keep.get(v, slice(None)) for v in network.graph.near}
+    joint, marginals = {}, {}
+    keep = {v: np.sort(np.argsort(-network.marginals[v], kind="stable")[:2]) for v in network.graph.latents}
+    rows = {v: keep.get(v, slice(None)) for v in network.graph.neighbours}
     for a, b in network.graph.edges:
         both = network.joint[a, b][rows[a]][:, rows[b]] + 1e-9
         joint[edge(a, b)] = both / both.sum()
-    for v in network.graph.near:
-        alone[v] = network.alone[v][rows[v]] + 1e-9
-        alone[v] = alone[v] / alone[v].sum()
-    binary = network.graph.edited(states={v: len(alone[v]) for v in network.graph.latents})
-    return regularised(Network(binary, joint, alone))
+    for v in network.graph.neighbours:
+        marginals[v] = network.marginals[v][rows[v]] + 1e-9
+        marginals[v] = marginals[v] / marginals[v].sum()
+    binary = network.graph.edited(cardinality={v: len(marginals[v]) for v in network.graph.latents})
+    return regularised(Network(binary, joint, marginals))

@@ -3,7 +3,7 @@
 In the tree of strongest pairs (:mod:`latentree.search._chow_liu`), what lies together in a latent tree lies together as
 well: it is the latent tree with each latent drawn into the variable that is nearest to it (Choi, Tan, Anandkumar and
 Willsky 2011). So it can be cut at weak links, each piece be learned on its own, and the pieces be joined again where
-they were cut. Which latents are joined is told by their mutual information, as in the bridged islands of Liu, Zhang,
+they were cut. Which latents are joined follows from their mutual information, as in the bridged islands of Liu, Zhang,
 Chen and others; here a piece is a whole tree rather than one latent and its leaves.
 """
 
@@ -139,17 +139,17 @@ def centred(piece: Table, centre: int) -> Model:
     known = codes[:, centre] >= 0
     graph = Graph.star(2, piece.cardinalities.tolist())
     z = piece.n_variables
-    alone = np.bincount(state[known], weights=weights[known], minlength=2)
-    alone = (alone + 1.0) / (alone.sum() + 2.0)
+    marginals = np.bincount(state[known], weights=weights[known], minlength=2)
+    marginals = (marginals + 1.0) / (marginals.sum() + 2.0)
     joint: dict[Edge, FloatArray] = {}
     for v in range(z):
         k = piece.variables[v].cardinality
         both = known & (codes[:, v] >= 0)
         counts = np.bincount(codes[both, v] * 2 + state[both], weights=weights[both], minlength=2 * k).reshape(k, 2)
         counts = counts + 0.02 * counts.sum(axis=1, keepdims=True) + 1.0 / k  # nothing is impossible
-        joint[v, z] = counts / counts.sum(axis=0) * alone
+        joint[v, z] = counts / counts.sum(axis=0) * marginals
     shares = {v: joint[v, z].sum(axis=1) for v in range(z)}
-    return Network(graph, joint, {**shares, z: alone}).to_model(piece.variables)
+    return Network(graph, joint, {**shares, z: marginals}).to_model(piece.variables)
 
 
 # ---- bridges ----------------------------------------------------------------------------------------------------
@@ -189,14 +189,14 @@ def likelihoods(model: Model, piece: Table) -> dict[int, FloatArray]:
 def bridge(
     ends: Edge,
     models: tuple[Model, Model],
-    told: tuple[Mapping[int, FloatArray], Mapping[int, FloatArray]],
+    evidence: tuple[Mapping[int, FloatArray], Mapping[int, FloatArray]],
     weights: FloatArray,
 ) -> Bridge:
-    """Join two pieces by the two latents that tell most about each other."""
+    """Join two pieces by the two latents that share most information."""
     posteriors = []
-    for model, own in zip(models, told, strict=True):
-        alone = model.marginals()
-        believed = {v: like * alone[v] for v, like in own.items()}
+    for model, own in zip(models, evidence, strict=True):
+        marginals = model.marginals()
+        believed = {v: like * marginals[v] for v, like in own.items()}
         posteriors.append({v: p / np.maximum(p.sum(axis=1, keepdims=True), 1e-300) for v, p in believed.items()})
     best, nodes, joint = -1.0, (-1, -1), np.empty((0, 0))
     for u, p in posteriors[0].items():
@@ -206,7 +206,7 @@ def bridge(
             shared = _information(both)
             if shared > best:
                 best, nodes, joint = shared, (u, v), both
-    left, right = told[0][nodes[0]], told[1][nodes[1]]
+    left, right = evidence[0][nodes[0]], evidence[1][nodes[1]]
     joint = np.maximum(joint, 1e-6)
     for _ in range(PASSES):  # concave: EM finds the table
         mixed = np.einsum("ri,ij,rj->r", left, joint, right, optimize=True)
@@ -224,10 +224,10 @@ def assembled(
     table: Table, pieces: Sequence[Sequence[int]], models: Sequence[Model], bridges: Iterable[Bridge]
 ) -> Model:
     """One model of all pieces and the bridges between them."""
-    near: dict[int, list[int]] = {}
-    states: dict[int, int] = {}
+    neighbours: dict[int, list[int]] = {}
+    cardinality: dict[int, int] = {}
     joint: dict[Edge, FloatArray] = {}
-    alone: dict[int, FloatArray] = {}
+    marginals: dict[int, FloatArray] = {}
     names: list[list[int]] = []
     fresh = table.n_variables
     for variables, model in zip(pieces, models, strict=True):
@@ -238,18 +238,18 @@ def assembled(
             name[v] = fresh
             fresh += 1
         names.append([name[v] for v in number])
-        for v, others in own.graph.near.items():
-            near[name[v]] = [name[u] for u in others]
-            states[name[v]] = own.graph.states[v]
-            alone[name[v]] = own.alone[v]
+        for v, others in own.graph.neighbours.items():
+            neighbours[name[v]] = [name[u] for u in others]
+            cardinality[name[v]] = own.graph.cardinality[v]
+            marginals[name[v]] = own.marginals[v]
         for (a, b), both in own.joint.items():  # variables stay before latents, and latents in their order
             a, b = name[a], name[b]
             joint[edge(a, b)] = both if a < b else both.T
     for own_bridge in bridges:
         (p, q), (u, v) = own_bridge.ends, own_bridge.nodes
         u, v = names[p][u], names[q][v]
-        near[u].append(v)
-        near[v].append(u)
+        neighbours[u].append(v)
+        neighbours[v].append(u)
         joint[edge(u, v)] = own_bridge.joint if u < v else own_bridge.joint.T
-    graph = Graph({v: tuple(sorted(near[v])) for v in near}, states, table.n_variables)
-    return Network(graph, joint, alone).to_model(table.variables)
+    graph = Graph({v: tuple(sorted(neighbours[v])) for v in neighbours}, cardinality, table.n_variables)
+    return Network(graph, joint, marginals).to_model(table.variables)

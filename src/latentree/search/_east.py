@@ -18,7 +18,7 @@ from ..method import AnyOf, Flag, OneOf, Options, Whole, option
 from ._beliefs import Beliefs
 from ._evaluation import FULL, Rank, best_fitted, by_gain, forecast, improvement_ratio, moved, renumbered, staged, star
 from ._network import Graph, Network
-from ._operators import ADJUST, EXPAND, Kind, Move, neighbours
+from ._operators import ADJUST, EXPAND, Kind, Move, reachable
 from ._restricted import EffortRule, Evaluated, applied, regularised
 from ._task import SearchMethod, State, Task
 
@@ -83,11 +83,11 @@ class East(SearchMethod):
     def _best(self, task: Task, state: State, beliefs: Beliefs, rng: Generator) -> tuple[State, Step] | None:
         """m1 <- arg max over the phase's operators, if it is better than m."""
         graph = state.network.graph
-        reachable = _enhancements(state, graph) if state.phase == "enhance" else neighbours(graph, KINDS[state.phase])
+        candidates = _enhancements(state, graph) if state.phase == "enhance" else reachable(graph, KINDS[state.phase])
         rank: Rank = by_gain
         if self.options.ratio and state.phase == "expand":  # C 1
             rank = improvement_ratio(task.criterion.dimension(graph))
-        ranked, n = staged(task, self.options, beliefs, reachable, rng, rank)
+        ranked, n = staged(task, self.options, beliefs, candidates, rng, rank)
         if not ranked:
             return None
         point, winner = best_fitted(task, self.options, state, ranked, rng, rank)
@@ -114,6 +114,6 @@ def _onwards(state: State, found: Evaluated, network: Network) -> tuple[str, Map
 def _enhancements(state: State, graph: Graph) -> Iterable[tuple[Move, Graph]]:
     """enhanceNI (C 2.2): the other neighbours of the node that was divided may follow to the new one."""
     old, new = state.memory["between"]
-    tried = [Move("NR", (z, old, new)) for z in graph.near[old] if z != new]
+    tried = [Move("NR", (z, old, new)) for z in graph.neighbours[old] if z != new]
     reached = [(move, move.applied(graph).regularised()) for move in tried]
     return [(move, after) for move, after in reached if after.key() != graph.key()]

@@ -102,7 +102,7 @@ def estimated_gain(task: Task, beliefs: Beliefs) -> Callable[[float, Graph], flo
 def evaluated(
     task: Task,
     beliefs: Beliefs,
-    neighbours: Iterable[tuple[Move, Graph]],
+    candidates: Iterable[tuple[Move, Graph]],
     effort: Effort,
     rng: Generator,
     stage: str,
@@ -115,14 +115,14 @@ def evaluated(
         found = evaluate(move, beliefs, effort, rng)
         return Candidate(found, graph, gain(found.log_likelihood, graph), task.criterion.dimension(graph))
 
-    return task.map(one, neighbours, rng, stage=stage)
+    return task.map(one, candidates, rng, stage=stage)
 
 
 def staged(
     task: Task,
     options: Any,
     beliefs: Beliefs,
-    neighbours: Iterable[tuple[Move, Graph]],
+    candidates: Iterable[tuple[Move, Graph]],
     rng: Generator,
     rank: Rank = by_gain,
 ) -> tuple[list[Candidate], int]:
@@ -131,7 +131,7 @@ def staged(
     Options: ``screening`` and ``evaluation`` are (starts, steps, least gain) of EM, ``kept`` is how many go from one to
     the other. With ``screening=None`` all candidates are evaluated, as in C.
     """
-    source, n = iter(neighbours), 0
+    source, n = iter(candidates), 0
     few = list(islice(source, options.kept + 1))
     if options.screening is not None and len(few) > options.kept:
         best: list[Candidate] = []

@@ -58,28 +58,28 @@ class Graph:
 
     Attributes
     ----------
-    near : mapping of int to tuple of int
+    neighbours : mapping of int to tuple of int
         The neighbours of each node, in ascending order.
-    states : mapping of int to int
+    cardinality : mapping of int to int
         How many states each node has.
     n_manifest : int
         How many nodes are manifest.
-    shown : mapping of int to int
-        Inner nodes whose values are seen, and the leaf that shows them: an inner node like any latent, but its states
-        are those of the variable. A tree has one node for the two.
+    observed : mapping of int to int
+        Inner nodes whose values are observed, and the leaf that holds these: an inner node like any latent, but its
+        states are those of the variable. A tree has one node for the two.
     """
 
-    near: Mapping[int, tuple[int, ...]]
-    states: Mapping[int, int]
+    neighbours: Mapping[int, tuple[int, ...]]
+    cardinality: Mapping[int, int]
     n_manifest: int
-    shown: Mapping[int, int] = field(default_factory=dict)
+    observed: Mapping[int, int] = field(default_factory=dict)
 
     @classmethod
     def star(cls, n_states: int, cardinalities: Sequence[int]) -> Graph:
         """One latent node above all leaves."""
         n = len(cardinalities)
-        near = {i: (n,) for i in range(n)} | {n: tuple(range(n))}
-        return cls(near, dict(enumerate(map(int, cardinalities))) | {n: n_states}, n)
+        neighbours = {i: (n,) for i in range(n)} | {n: tuple(range(n))}
+        return cls(neighbours, dict(enumerate(map(int, cardinalities))) | {n: n_states}, n)
 
     @classmethod
     def from_tree(cls, tree: Tree, numbers: Sequence[int] | None = None) -> tuple[Graph, list[int]]:
@@ -90,17 +90,17 @@ class Graph:
         inner = {v: int(i) for v, i in enumerate(tree.variable) if i >= 0 and (v == 0 or len(tree.neighbours(v)) > 1)}
         own = (int(i) if i >= 0 and v not in inner else next(fresh) for v, i in enumerate(tree.variable))
         number = list(numbers or own)
-        near = {number[v]: tuple(sorted(number[u] for u in tree.neighbours(v))) for v in range(tree.n_nodes)}
-        states = {number[v]: int(k) for v, k in enumerate(tree.cardinality)}
+        neighbours = {number[v]: tuple(sorted(number[u] for u in tree.neighbours(v))) for v in range(tree.n_nodes)}
+        cardinality = {number[v]: int(k) for v, k in enumerate(tree.cardinality)}
         for v, leaf in inner.items():
-            near[number[v]], near[leaf] = tuple(sorted((leaf, *near[number[v]]))), (number[v],)
-            states[leaf] = states[number[v]]
-        return cls(near, states, n, {number[v]: leaf for v, leaf in inner.items()}), number
+            neighbours[number[v]], neighbours[leaf] = tuple(sorted((leaf, *neighbours[number[v]]))), (number[v],)
+            cardinality[leaf] = cardinality[number[v]]
+        return cls(neighbours, cardinality, n, {number[v]: leaf for v, leaf in inner.items()}), number
 
     @property
     def latents(self) -> list[int]:
         """The latent nodes, ascending."""
-        return sorted(v for v in self.near if v >= self.n_manifest)
+        return sorted(v for v in self.neighbours if v >= self.n_manifest)
 
     def is_latent(self, v: int) -> bool:
         """Whether a node is latent."""
@@ -109,18 +109,18 @@ class Graph:
     @property
     def edges(self) -> Iterator[Edge]:
         """All edges."""
-        return ((a, b) for a in sorted(self.near) for b in self.near[a] if a < b)
+        return ((a, b) for a in sorted(self.neighbours) for b in self.neighbours[a] if a < b)
 
     @property
     def n_parameters(self) -> int:
         """Standard dimension: the same for every rooting."""
-        k = self.states
-        twice = sum((k[v] - 1) * k[v] for v in self.shown)  # a leaf that shows an inner node says nothing new
+        k = self.cardinality
+        twice = sum((k[v] - 1) * k[v] for v in self.observed)  # the leaf of an observed inner node says nothing new
         return sum(n - 1 for n in k.values()) + sum((k[a] - 1) * (k[b] - 1) for a, b in self.edges) - twice
 
     def fresh(self) -> int:
         """A number that no node has."""
-        return max(self.near) + 1
+        return max(self.neighbours) + 1
 
     def path(self, start: int, end: int) -> list[int]:
         """The nodes from one to another, both included."""
@@ -129,7 +129,7 @@ class Graph:
         for v in order:
             if v == end:
                 break
-            for u in self.near[v]:
+            for u in self.neighbours[v]:
                 if u not in before:
                     before[u] = v
                     order.append(u)
@@ -146,21 +146,21 @@ class Graph:
         without: Iterable[int] = (),
         cut: Iterable[Edge] = (),
         join: Iterable[Edge] = (),
-        states: Mapping[int, int] | None = None,
+        cardinality: Mapping[int, int] | None = None,
     ) -> Graph:
         """The same graph with nodes taken away, edges cut and joined, and other numbers of states.
 
-        Nodes that are new in ``states`` are added. What is not touched is shared with this graph.
+        Nodes that are new in ``cardinality`` are added. What is not touched is shared with this graph.
         """
-        near, k = dict(self.near), {**self.states, **(states or {})}
-        other: dict[int, set[int]] = {v: set() for v in states or () if v not in near}
+        neighbours, k = dict(self.neighbours), {**self.cardinality, **(cardinality or {})}
+        other: dict[int, set[int]] = {v: set() for v in cardinality or () if v not in neighbours}
 
         def at(v: int) -> set[int]:
-            return other[v] if v in other else other.setdefault(v, set(near[v]))
+            return other[v] if v in other else other.setdefault(v, set(neighbours[v]))
 
         gone = list(without)
         for v in gone:
-            for u in near[v]:
+            for u in neighbours[v]:
                 at(u).discard(v)
         for a, b in cut:
             at(a).discard(b)
@@ -168,15 +168,15 @@ class Graph:
         for a, b in join:
             at(a).add(b)
             at(b).add(a)
-        near.update((v, tuple(sorted(u))) for v, u in other.items())
+        neighbours.update((v, tuple(sorted(u))) for v, u in other.items())
         for v in gone:
-            del near[v], k[v]
-        return Graph(near, k, self.n_manifest, self.shown)
+            del neighbours[v], k[v]
+        return Graph(neighbours, k, self.n_manifest, self.observed)
 
     def bound(self, v: int) -> int:
         """Most states a latent node can use: prod|x| / max|x| over its neighbours (Z 2)."""
-        near = [self.states[u] for u in self.near[v]]
-        return prod(near) // max(near)
+        neighbours = [self.cardinality[u] for u in self.neighbours[v]]
+        return prod(neighbours) // max(neighbours)
 
     def regularised(self) -> Graph:
         """The regular graph that can represent the same distributions; see :meth:`latentree.Tree.regularised`."""
@@ -185,17 +185,17 @@ class Graph:
         while again:
             again = False
             for v in graph.latents:
-                near = graph.near[v]
-                if len(graph.near) == 1:
+                neighbours = graph.neighbours[v]
+                if len(graph.neighbours) == 1:
                     return graph
-                if v in graph.shown:
+                if v in graph.observed:
                     continue
-                if len(near) <= 1:
+                if len(neighbours) <= 1:
                     graph = graph.edited(without=[v])
-                elif len(near) == 2 and graph.states[v] >= min(graph.states[u] for u in near):
-                    graph = graph.edited(without=[v], join=[edge(*near)])
-                elif len(near) > 2 and graph.states[v] > graph.bound(v):
-                    graph = graph.edited(states={v: graph.bound(v)})
+                elif len(neighbours) == 2 and graph.cardinality[v] >= min(graph.cardinality[u] for u in neighbours):
+                    graph = graph.edited(without=[v], join=[edge(*neighbours)])
+                elif len(neighbours) > 2 and graph.cardinality[v] > graph.bound(v):
+                    graph = graph.edited(cardinality={v: graph.bound(v)})
                 else:
                     continue
                 again = True
@@ -215,12 +215,12 @@ class Graph:
     def rooted(self, root: int | None = None) -> tuple[list[int], list[int]]:
         """An order with parents first, and each node's parent as a position in it (-1 for the root).
 
-        Leaves that show inner nodes are left out; such a node is the root if none is named.
+        Leaves of observed inner nodes are left out; such a node is the root if none is named.
         """
-        start = root if root is not None else min(self.shown or self.latents, default=min(self.near))
-        order, parent, seen = [start], [-1], {start, *self.shown.values()}
+        start = root if root is not None else min(self.observed or self.latents, default=min(self.neighbours))
+        order, parent, seen = [start], [-1], {start, *self.observed.values()}
         for i, v in enumerate(order):
-            for u in self.near[v]:
+            for u in self.neighbours[v]:
                 if u not in seen:
                     seen.add(u)
                     order.append(u)
@@ -231,11 +231,11 @@ class Graph:
         """Hang it up, by default at its first latent."""
         order, parent = self.rooted(root)
         called = names or {}
-        leaf = {v: self.shown.get(v, v) for v in order}
+        leaf = {v: self.observed.get(v, v) for v in order}
         label = {v: f"x{i + 1}" if i < self.n_manifest else f"z{i - self.n_manifest + 1}" for v, i in leaf.items()}
         return trusted_tree(
             parent,
-            [self.states[v] for v in order],
+            [self.cardinality[v] for v in order],
             [leaf[v] if leaf[v] < self.n_manifest else -1 for v in order],
             (called.get(v, label[v]) for v in order),
         )
@@ -251,31 +251,31 @@ class Network:
         The tree.
     joint : mapping of Edge to array
         P(a, b) for every edge (a, b), a < b: a row for each state of a.
-    alone : mapping of int to array
+    marginals : mapping of int to array
         P(v) of every node.
     """
 
     graph: Graph
     joint: Mapping[Edge, FloatArray]
-    alone: Mapping[int, FloatArray]
+    marginals: Mapping[int, FloatArray]
 
     @classmethod
     def from_model(cls, model: Model, numbers: Sequence[int] | None = None) -> Network:
         """Take a model's root away; ``numbers`` are those its nodes shall have, if not the first that are free."""
         tree = model.tree
         graph, number = Graph.from_tree(tree, numbers)
-        alone = model.marginals()
+        marginals = model.marginals()
         joint: dict[Edge, FloatArray] = {}
         for v in range(1, tree.n_nodes):
             p = int(tree.parent[v])
-            both = alone[p][:, None] * model.table(v)
+            both = marginals[p][:, None] * model.table(v)
             joint[edge(number[p], number[v])] = both if number[p] < number[v] else np.ascontiguousarray(both.T)
-        shares = {number[v]: p for v, p in enumerate(alone)}
-        for v, leaf in graph.shown.items():
+        shares = {number[v]: p for v, p in enumerate(marginals)}
+        for v, leaf in graph.observed.items():
             shares[leaf], joint[leaf, v] = shares[v], np.diag(shares[v])
         return cls(graph, joint, shares)
 
-    def given(self, v: int, u: int) -> FloatArray:
+    def conditional(self, v: int, u: int) -> FloatArray:
         """P(v | u) of two neighbours: a row for each state of u, uniform for states that never occur."""
         both = self.joint[edge(u, v)]
         both = both if u < v else both.T
@@ -290,11 +290,11 @@ class Network:
         Probabilities below ``least`` are raised to it, for EM could not raise those of zero.
         """
         order, parent = self.graph.rooted(root)
-        tables = [self.alone[order[0]][None, :]]
-        tables += [self.given(v, order[parent[i]]) for i, v in enumerate(order) if i]
-        latent = [v for v in order if self.graph.is_latent(v) and v not in self.graph.shown]
+        tables = [self.marginals[order[0]][None, :]]
+        tables += [self.conditional(v, order[parent[i]]) for i, v in enumerate(order) if i]
+        latent = [v for v in order if self.graph.is_latent(v) and v not in self.graph.observed]
         names = {v: f"z{i + 1}" for i, v in enumerate(latent)} | {i: v.name for i, v in enumerate(variables)}
-        names |= {v: names[leaf] for v, leaf in self.graph.shown.items()}
+        names |= {v: names[leaf] for v, leaf in self.graph.observed.items()}
         taken = {v.name for v in variables}
         for v in latent:
             while names[v] in taken:
@@ -307,10 +307,11 @@ class Network:
     def with_graph(self, graph: Graph, tables: Mapping[Edge, FloatArray]) -> Network:
         """Put other edges in: ``tables[a, b]`` is P(a, b) for the edges that are new or changed."""
         joint = {e: tables[e] if e in tables else self.joint[e] for e in graph.edges}
-        alone = {v: self.alone[v] for v in graph.near if v in self.alone and len(self.alone[v]) == graph.states[v]}
+        old, k = self.marginals, graph.cardinality
+        marginals = {v: old[v] for v in graph.neighbours if v in old and len(old[v]) == k[v]}
         for (a, b), both in tables.items():
-            if a in graph.near and graph.is_latent(a):
-                alone[a] = both.sum(axis=1)
-            if b in graph.near and graph.is_latent(b):
-                alone[b] = both.sum(axis=0)
-        return Network(graph, joint, alone)
+            if a in graph.neighbours and graph.is_latent(a):
+                marginals[a] = both.sum(axis=1)
+            if b in graph.neighbours and graph.is_latent(b):
+                marginals[b] = both.sum(axis=0)
+        return Network(graph, joint, marginals)

@@ -1,7 +1,7 @@
 """The five search operators (Z 3, C 2.1): SI, SD, NI, ND, NR.
 
 A move is what is done and where; :func:`moves` lists them, :meth:`Move.applied` gives the graph before regularisation,
-:func:`neighbours` the regular graphs that can be reached, each once.
+:func:`reachable` the regular graphs that can be reached, each once.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Literal
 
 from ._network import Graph, edge
 
-__all__ = ["ADJUST", "EXPAND", "SIMPLIFY", "Kind", "Move", "added_parameters", "moves", "neighbours", "per_parameter"]
+__all__ = ["ADJUST", "EXPAND", "SIMPLIFY", "Kind", "Move", "added_parameters", "moves", "per_parameter", "reachable"]
 
 Kind = Literal["SI", "SD", "NI", "ND", "NR", "UN"]
 
@@ -47,21 +47,22 @@ class Move:
         """The graph after the move, not yet regularised."""
         if self.kind in ("SI", "SD"):
             (a,) = self.nodes
-            return graph.edited(states={a: graph.states[a] + (1 if self.kind == "SI" else -1)})
+            return graph.edited(cardinality={a: graph.cardinality[a] + (1 if self.kind == "SI" else -1)})
         if self.kind == "NI":
             a, b, c = self.nodes
             h = graph.fresh()
             return graph.edited(
                 cut=[edge(a, b), edge(a, c)],
                 join=[edge(a, h), edge(h, b), edge(h, c)],
-                states={h: graph.states[a]},
+                cardinality={h: graph.cardinality[a]},
             )
         if self.kind == "ND":
             b, a = self.nodes
-            return graph.edited(without=[b], join=[edge(a, c) for c in graph.near[b] if c != a])
+            return graph.edited(without=[b], join=[edge(a, c) for c in graph.neighbours[b] if c != a])
         if self.kind == "UN":
             b, a, k = self.nodes
-            return graph.edited(without=[b], join=[edge(a, c) for c in graph.near[b] if c != a], states={a: k})
+            rest = [edge(a, c) for c in graph.neighbours[b] if c != a]
+            return graph.edited(without=[b], join=rest, cardinality={a: k})
         z, a, c = self.nodes
         return graph.edited(cut=[edge(z, a)], join=[edge(z, c)])
 
@@ -77,9 +78,9 @@ class Move:
         if self.kind == "UN":
             return None
         b, a = self.nodes
-        rest = [u for u in graph.near[b] if u != a]
+        rest = [u for u in graph.neighbours[b] if u != a]
         # NI moves two neighbours and copies the number of states: it makes back only such a node
-        return Move("NI", (a, *rest)) if len(rest) == 2 and graph.states[a] == graph.states[b] else None
+        return Move("NI", (a, *rest)) if len(rest) == 2 and graph.cardinality[a] == graph.cardinality[b] else None
 
     def describe(self, names: dict[int, str]) -> str:
         """Say it in words."""
@@ -117,7 +118,7 @@ def _each(graph: Graph, kinds: Iterable[Kind], reach: int | None) -> Iterator[Mo
         yield from makers[kind](graph) if kind in makers else _nr(graph, reach)
 
 
-def neighbours(
+def reachable(
     graph: Graph, kinds: Iterable[Kind] = (*EXPAND, *ADJUST, *SIMPLIFY), *, reach: int | None = None
 ) -> Iterator[tuple[Move, Graph]]:
     """Moves with the regular graphs they lead to, one by one: none equal to the present one, none twice."""
@@ -131,25 +132,26 @@ def neighbours(
 
 
 def added_parameters(graph: Graph, move: Move) -> int | None:
-    """Parameters that a move adds, told from its surroundings; None if regularisation would act, or might."""
-    k = graph.states
+    """Parameters that a move adds, found from its surroundings; None if regularisation would act, or might."""
+    k = graph.cardinality
     if move.kind == "SI":
         (a,) = move.nodes
-        return 1 + sum(k[u] - 1 for u in graph.near[a])
+        return 1 + sum(k[u] - 1 for u in graph.neighbours[a])
     if move.kind == "SD":
         (a,) = move.nodes
-        return -1 - sum(k[u] - 1 for u in graph.near[a]) if _stay(graph, graph.near[a], a, k[a] - 1) else None
+        around = graph.neighbours[a]
+        return -1 - sum(k[u] - 1 for u in around) if _stay(graph, around, a, k[a] - 1) else None
     if move.kind == "UN":
         return _united(graph, *move.nodes)
     if move.kind == "NI":
         a, b, c = move.nodes
-        rest = [k[u] for u in graph.near[a] if u not in (b, c)]
+        rest = [k[u] for u in graph.neighbours[a] if u not in (b, c)]
         if k[a] * max(k[a], k[b], k[c]) > k[a] * k[b] * k[c] or k[a] * max(*rest, k[a]) > prod(rest) * k[a]:
             return None
         return k[a] * (k[a] - 1)  # b and c cost under the new node what they cost under a
     if move.kind == "NR":
         z, a, c = move.nodes
-        rest = [k[u] for u in graph.near[a] if u != z]
+        rest = [k[u] for u in graph.neighbours[a] if u != z]
         if len(rest) > 2 and k[a] * max(rest) <= prod(rest) and _stay(graph, [z], a, k[c]):
             return (k[z] - 1) * (k[c] - k[a])
     return None
@@ -169,51 +171,54 @@ def per_parameter(gain: float, more: int) -> float:
     return gain / (more if more > 0 else 1e-9) if gain > 0 else gain
 
 
-def _united(graph: Graph, b: int, a: int, states: int) -> int | None:
+def _united(graph: Graph, b: int, a: int, cardinality: int) -> int | None:
     """Parameters that a union adds; None if what comes out might not be regular."""
-    k = graph.states
-    ends = {x: [u for u in graph.near[x] if u not in (a, b)] for x in (a, b)}
+    k = graph.cardinality
+    ends = {x: [u for u in graph.neighbours[x] if u not in (a, b)] for x in (a, b)}
     sizes = [k[u] for x in (a, b) for u in ends[x]]
-    if len(sizes) < 3 or states * max(sizes) > prod(sizes) or not all(_stay(graph, ends[x], x, states) for x in (a, b)):
+    if len(sizes) < 3 or cardinality * max(sizes) > prod(sizes):
+        return None
+    if not all(_stay(graph, ends[x], x, cardinality) for x in (a, b)):
         return None
     before = sum(k[x] - 1 + sum((k[u] - 1) * (k[x] - 1) for u in ends[x]) for x in (a, b)) + (k[a] - 1) * (k[b] - 1)
-    return (states - 1) * (1 + sum(n - 1 for n in sizes)) - before
+    return (cardinality - 1) * (1 + sum(n - 1 for n in sizes)) - before
 
 
-def _stay(graph: Graph, near: Iterable[int], a: int, states: int) -> bool:
+def _stay(graph: Graph, neighbours: Iterable[int], a: int, cardinality: int) -> bool:
     """Whether neighbours of a node stay regular when it has another number of states."""
-    k = graph.states
-    if states >= k[a]:
+    k = graph.cardinality
+    if cardinality >= k[a]:
         return True
-    for u in near:
+    for u in neighbours:
         if graph.is_latent(u):
-            sizes = [states if v == a else k[v] for v in graph.near[u]]
+            sizes = [cardinality if v == a else k[v] for v in graph.neighbours[u]]
             if len(sizes) < 3 or k[u] * max(sizes) > prod(sizes):
                 return False
     return True
 
 
 def _si(graph: Graph) -> Iterator[Move]:
-    return (Move("SI", (a,)) for a in graph.latents if a not in graph.shown and graph.states[a] < _most(graph, a))
+    hidden = (a for a in graph.latents if a not in graph.observed)
+    return (Move("SI", (a,)) for a in hidden if graph.cardinality[a] < _most(graph, a))
 
 
 def _most(graph: Graph, a: int) -> int:
     """Most states of a regular latent: below the smaller neighbour's if there are only two (Z 2)."""
-    return graph.bound(a) - (1 if len(graph.near[a]) == 2 else 0)
+    return graph.bound(a) - (1 if len(graph.neighbours[a]) == 2 else 0)
 
 
 def _sd(graph: Graph) -> Iterator[Move]:
-    return (Move("SD", (a,)) for a in graph.latents if a not in graph.shown and graph.states[a] > LEAST_STATES)
+    return (Move("SD", (a,)) for a in graph.latents if a not in graph.observed and graph.cardinality[a] > LEAST_STATES)
 
 
 def _ni(graph: Graph) -> Iterator[Move]:
     for a in graph.latents:
-        near = graph.near[a]
-        if len(near) < 4:  # what is left of a would be removed again
+        neighbours = graph.neighbours[a]
+        if len(neighbours) < 4:  # what is left of a would be removed again
             continue
-        pairs = combinations(near, 2)
+        pairs = combinations(neighbours, 2)
         # of four neighbours, parting two is parting the other two
-        yield from (Move("NI", (a, b, c)) for b, c in pairs if len(near) > 4 or b == near[0])
+        yield from (Move("NI", (a, b, c)) for b, c in pairs if len(neighbours) > 4 or b == neighbours[0])
 
 
 def _nd(graph: Graph) -> Iterator[Move]:
@@ -223,7 +228,7 @@ def _nd(graph: Graph) -> Iterator[Move]:
 
 def _nr(graph: Graph, reach: int | None) -> Iterator[Move]:
     for a in graph.latents:
-        for z in graph.near[a]:
+        for z in graph.neighbours[a]:
             yield from (Move("NR", (z, a, c)) for c in _within(graph, a, z, reach))
 
 
@@ -232,7 +237,7 @@ def _within(graph: Graph, a: int, z: int, reach: int | None) -> list[int]:
     found: list[int] = []
     ahead, seen, steps = [a], {a, z}, 0
     while ahead and (reach is None or steps < reach):
-        ahead = [u for v in ahead for u in graph.near[v] if graph.is_latent(u) and u not in seen]
+        ahead = [u for v in ahead for u in graph.neighbours[v] if graph.is_latent(u) and u not in seen]
         seen |= set(ahead)
         found += ahead
         steps += 1

@@ -16,7 +16,7 @@ from .._types import FloatArray
 from ._beliefs import Beliefs
 from ._network import Edge, Graph, Network, edge
 from ._operators import Move, moves
-from ._relocate import NEAR, relocations
+from ._relocate import PLACES, relocations
 from ._restricted import Effort, Evaluated, applied, evaluate, regularised
 from ._task import Task
 
@@ -59,7 +59,7 @@ def propose(
     around: Collection[int] | None = None,
     least: float = LEAST,
     n_jobs: int = 1,
-    near: int = NEAR,
+    n_places: int = PLACES,
 ) -> list[Proposal]:
     """Moves of all kinds that are expected to gain at least ``least``, the best first.
 
@@ -79,7 +79,7 @@ def propose(
         Below 0, also moves that lose are proposed.
     n_jobs : int
         Threads to use.
-    near : int
+    n_places : int
         Places that a branch is tried at.
     """
     graph, cost = beliefs.network.graph, task.criterion
@@ -90,7 +90,7 @@ def propose(
         return found.log_likelihood - now - cost.price(graph, found.move, base)
 
     best: dict[Edge, Proposal] = {}
-    for found in relocations(beliefs, only=around, n_jobs=n_jobs, near=near):
+    for found in relocations(beliefs, only=around, n_jobs=n_jobs, n_places=n_places):
         task.check_time()
         z, a, _ = found.move.nodes
         if found.log_likelihood - now + base > least:  # no move saves more than the whole penalty
@@ -98,7 +98,8 @@ def propose(
             if gain > least and ((z, a) not in best or gain > best[z, a].gain):
                 best[z, a] = Proposal(gain, found)
     new = list(_introductions(beliefs, task, base, around, least))
-    hubs = {m.nodes[0] for m in new if len(graph.near[m.nodes[0]]) > WIDE}  # to be divided before they get more states
+    # hubs are divided before they get more states
+    hubs = {m.nodes[0] for m in new if len(graph.neighbours[m.nodes[0]]) > WIDE}
     tried = [
         *new,
         *(m for m in moves(graph, ("SI", "SD")) if (around is None or m.nodes[0] in around) and m.nodes[0] not in hubs),
@@ -125,11 +126,11 @@ def _cost_effective(proposals: Iterable[Proposal], graph: Graph) -> Iterator[Pro
     for p in proposals:
         if p.move.kind == "NI":
             a = p.move.nodes[0]
-            k = graph.states[a]
+            k = graph.cardinality[a]
             ratio[a] = max(ratio.get(a, 0.0), p.gain / max((k - 1) * k, 1))
     for p in proposals:
         a = p.move.nodes[0]
-        wasteful = p.gain < ratio.get(a, 0.0) * (1 + sum(graph.states[u] - 1 for u in graph.near[a]))
+        wasteful = p.gain < ratio.get(a, 0.0) * (1 + sum(graph.cardinality[u] - 1 for u in graph.neighbours[a]))
         if p.move.kind != "SI" or p.gain <= 0 or not wasteful:
             yield p
 
@@ -143,22 +144,23 @@ def _introductions(
     """New nodes that the completed data speak for, the strongest first, no neighbour in too many."""
     graph = beliefs.network.graph
     for a in graph.latents:
-        near = graph.near[a]
-        if len(near) < 4 or (around is not None and a not in around):
+        neighbours = graph.neighbours[a]
+        if len(neighbours) < 4 or (around is not None and a not in around):
             continue
         dependence = conditional_dependence(beliefs, a, between=task.check_time)
-        rows, columns = np.triu_indices(len(near), 1)
+        rows, columns = np.triu_indices(len(neighbours), 1)
         order = np.argsort(-dependence[rows, columns], kind="stable")
-        used = {b: PER_NODE if b == graph.shown.get(a) else 0 for b in near}
+        used = {b: PER_NODE if b == graph.observed.get(a) else 0 for b in neighbours}
         # with neighbours that have as many states as a, all new nodes cost the same
-        alike = min(graph.states[b] for b in near) >= graph.states[a] and len(near) > 5
-        floor = least + (task.criterion.price(graph, Move("NI", (a, near[0], near[1])), base) if alike else 0.0)
+        alike = min(graph.cardinality[b] for b in neighbours) >= graph.cardinality[a] and len(neighbours) > 5
+        any_two = Move("NI", (a, *neighbours[:2]))
+        floor = least + (task.criterion.price(graph, any_two, base) if alike else 0.0)
         for i in order:
-            b, c = near[rows[i]], near[columns[i]]
+            b, c = neighbours[rows[i]], neighbours[columns[i]]
             strength = OPTIMISM * float(dependence[rows[i], columns[i]])
             if strength <= floor:
                 break
-            if max(used[b], used[c]) >= PER_NODE or (len(near) == 4 and near[0] not in (b, c)):
+            if max(used[b], used[c]) >= PER_NODE or (len(neighbours) == 4 and neighbours[0] not in (b, c)):
                 continue
             move = Move("NI", (a, b, c))
             if strength - task.criterion.price(graph, move, base) > least:
@@ -173,18 +175,18 @@ def conditional_dependence(beliefs: Beliefs, a: int, *, between: Callable[[], No
     Block by block, so that ten thousand neighbours need no table of all their states; ``between`` is called between
     the blocks.
     """
-    near = beliefs.network.graph.near[a]
+    neighbours = beliefs.network.graph.neighbours[a]
     q = beliefs.posterior(a) * beliefs.weights[:, None]
-    out = np.zeros((len(near), len(near)))
-    blocks = [slice(i, min(i + BLOCK, len(near))) for i in range(0, len(near), BLOCK)]
+    out = np.zeros((len(neighbours), len(neighbours)))
+    blocks = [slice(i, min(i + BLOCK, len(neighbours))) for i in range(0, len(neighbours), BLOCK)]
     for s in range(q.shape[1]):
         own = q[:, s : s + 1]
         for i, rows in enumerate(blocks):
-            first, starts = _completed(beliefs, a, s, near[rows])
+            first, starts = _completed(beliefs, a, s, neighbours[rows])
             weighed = first * own
             for columns in blocks[i:]:
                 between()
-                second, others = (first, starts) if columns is rows else _completed(beliefs, a, s, near[columns])
+                second, others = (first, starts) if columns is rows else _completed(beliefs, a, s, neighbours[columns])
                 both = weighed.T @ second
                 expected = np.outer(weighed.sum(axis=0), own.T @ second) / max(float(own.sum()), 1e-300)
                 terms = both * np.log(np.maximum(both, 1e-300) / np.maximum(expected, 1e-300))
@@ -192,20 +194,20 @@ def conditional_dependence(beliefs: Beliefs, a: int, *, between: Callable[[], No
     return out
 
 
-def _completed(beliefs: Beliefs, a: int, s: int, near: Sequence[int]) -> tuple[FloatArray, NDArray[np.intp]]:
+def _completed(beliefs: Beliefs, a: int, s: int, neighbours: Sequence[int]) -> tuple[FloatArray, NDArray[np.intp]]:
     """P(state | row, a = s) of some neighbours side by side, and where each begins."""
-    parts = [beliefs.within(b, a, s) for b in near]
+    parts = [beliefs.within(b, a, s) for b in neighbours]
     return np.hstack(parts), np.cumsum([0, *(p.shape[1] for p in parts)])[:-1]
 
 
 def _unions(graph: Graph, around: Collection[int] | None) -> Iterator[Move]:
     for a, b in graph.edges:
-        if not graph.is_latent(a) or len(graph.near[a]) + len(graph.near[b]) > WIDE:
+        if not graph.is_latent(a) or len(graph.neighbours[a]) + len(graph.neighbours[b]) > WIDE:
             continue
-        if a in graph.shown or b in graph.shown:
+        if a in graph.observed or b in graph.observed:
             continue
         if around is None or a in around or b in around:
-            large, small = graph.states[a], graph.states[b]
+            large, small = graph.cardinality[a], graph.cardinality[b]
             most = max(large, small)
             for k in (most - 1, most, most + 1):
                 if 2 <= k <= large * small:
@@ -230,7 +232,7 @@ def together(proposals: Iterable[Proposal], graph: Graph, most: int | None = Non
             continue
         if p.move.kind == "NR":
             a = p.move.nodes[1]
-            if leaving.get(a, 0) >= max(1, len(graph.near[a]) - 2):
+            if leaving.get(a, 0) >= max(1, len(graph.neighbours[a]) - 2):
                 continue
             leaving[a] = leaving.get(a, 0) + 1
         out.append(p)
@@ -244,13 +246,13 @@ def _touched(move: Move, graph: Graph) -> tuple[set[Edge], set[int], set[int]]:
     """Edges whose tables change, nodes that must stay as they are, nodes that do not."""
     if move.kind in ("SI", "SD"):
         (a,) = move.nodes
-        return {edge(a, u) for u in graph.near[a]}, set(), {a}
+        return {edge(a, u) for u in graph.neighbours[a]}, set(), {a}
     if move.kind == "UN":
         b, a, _ = move.nodes
-        return {edge(x, u) for x in (a, b) for u in graph.near[x]}, set(), {a, b}
+        return {edge(x, u) for x in (a, b) for u in graph.neighbours[x]}, set(), {a, b}
     if move.kind == "ND":
         b, a = move.nodes
-        return {edge(b, u) for u in graph.near[b]}, {a}, {b}
+        return {edge(b, u) for u in graph.neighbours[b]}, {a}, {b}
     if move.kind == "NI":
         a, b, c = move.nodes
         return {edge(a, b), edge(a, c)}, {a}, set()
@@ -272,4 +274,4 @@ def _possible(move: Move, graph: Graph) -> bool:
     if move.kind != "NR":
         return True
     z, a, c = move.nodes  # another branch may have been moved in between: no circles
-    return a in graph.near[z] and graph.path(z, c)[1] == a
+    return a in graph.neighbours[z] and graph.path(z, c)[1] == a

@@ -24,7 +24,7 @@ PASSES = 30
 """Most passes over the data: one counts, the others are steps of EM."""
 
 
-NEAR = 256
+PLACES = 256
 """Places that a branch is tried at, the nearest first."""
 CHUNK = 64
 """Latents whose branches are looked at together: more would only need more memory."""
@@ -36,7 +36,7 @@ def relocations(
     only: Collection[int] | None = None,
     n_jobs: int = 1,
     passes: int = PASSES,
-    near: int = NEAR,
+    n_places: int = PLACES,
 ) -> Iterator[Evaluated]:
     """Restricted likelihood of all moves of kind NR.
 
@@ -50,22 +50,22 @@ def relocations(
         Threads to use; the result is the same for any number.
     passes : int
         Passes over the data.
-    near : int
+    n_places : int
         Places that a branch is tried at, the nearest first.
     """
     graph = beliefs.network.graph
-    fixed = set(graph.shown.values())
+    fixed = set(graph.observed.values())
     branches = {
-        a: [z for z in graph.near[a] if z not in fixed and (only is None or a in only or z in only)]
+        a: [z for z in graph.neighbours[a] if z not in fixed and (only is None or a in only or z in only)]
         for a in graph.latents
     }
-    for some, places in _chunks(graph, [a for a in graph.latents if branches[a]], near):
-        yield from _moved(beliefs, some, places, branches, n_jobs, passes, near)
+    for some, places in _chunks(graph, [a for a in graph.latents if branches[a]], n_places):
+        yield from _moved(beliefs, some, places, branches, n_jobs, passes, n_places)
 
 
-def _chunks(graph: Graph, latents: Sequence[int], near: int) -> Iterator[tuple[list[int], list[int]]]:
+def _chunks(graph: Graph, latents: Sequence[int], n_places: int) -> Iterator[tuple[list[int], list[int]]]:
     """Latents that are close to each other, some at a time, and the tree of places that are near to them."""
-    if len(graph.latents) <= max(near, CHUNK):
+    if len(graph.latents) <= max(n_places, CHUNK):
         yield list(latents), graph.latents
         return
     left = dict.fromkeys(latents)
@@ -74,7 +74,7 @@ def _chunks(graph: Graph, latents: Sequence[int], near: int) -> Iterator[tuple[l
         chunk = [v for v in walked if v in left]
         for v in chunk:
             del left[v]
-        yield chunk, sorted({*walked, *(v for a in chunk for v in islice(_outwards(graph, a), near))})
+        yield chunk, sorted({*walked, *(v for a in chunk for v in islice(_outwards(graph, a), n_places))})
 
 
 def _outwards(graph: Graph, start: int) -> Iterator[int]:
@@ -82,7 +82,7 @@ def _outwards(graph: Graph, start: int) -> Iterator[int]:
     ahead = [(start, -1)]
     for v, before in ahead:
         yield v
-        ahead += [(u, v) for u in graph.near[v] if u != before and graph.is_latent(u)]
+        ahead += [(u, v) for u in graph.neighbours[v] if u != before and graph.is_latent(u)]
 
 
 def _moved(
@@ -92,13 +92,13 @@ def _moved(
     branches: Mapping[int, Sequence[int]],
     n_jobs: int,
     passes: int,
-    near: int,
+    n_places: int,
 ) -> Iterator[Evaluated]:
     network, graph = beliefs.network, beliefs.network.graph
     at = {v: i for i, v in enumerate(places)}
-    pairs = [(u, v) for u in places for v in graph.near[u] if v in at]
+    pairs = [(u, v) for u in places for v in graph.neighbours[u] if v in at]
     cavity = {(u, v): np.ascontiguousarray(beliefs.cavity(u, v).T) for u, v in pairs}
-    links = [(at[u], at[v], cavity[u, v], np.ascontiguousarray(network.given(u, v))) for u, v in pairs]
+    links = [(at[u], at[v], cavity[u, v], np.ascontiguousarray(network.conditional(u, v))) for u, v in pairs]
     tops, arrays = [], []
     for a in some:
         for z in branches[a]:
@@ -106,21 +106,21 @@ def _moved(
                 continue
             tops.append((z, a))
             likelihood = cavity[z, a] if z in at else _seen(beliefs, z)
-            table, prior = np.ascontiguousarray(network.given(z, a)), np.ascontiguousarray(network.alone[z])
+            table, prior = np.ascontiguousarray(network.conditional(z, a)), np.ascontiguousarray(network.marginals[z])
             arrays.append((at[a], at.get(z, -1), likelihood, table, prior))
     posteriors = [np.ascontiguousarray(beliefs.posterior(v).T) for v in places]
-    moved = _core.relocations(posteriors, links, arrays, beliefs.weights, passes, near, n_jobs)
+    moved = _core.relocations(posteriors, links, arrays, beliefs.weights, passes, n_places, n_jobs)
     now, fresh = float(beliefs.weights @ beliefs.log_likelihood), graph.fresh()
     for (z, a), (stays, goes, tables) in zip(tops, moved, strict=True):
         for i in np.flatnonzero(~np.isnan(goes)):
             c = places[int(i)]
             if c != a:
-                own = {(z, c): tables[i][: graph.states[c]]}
+                own = {(z, c): tables[i][: graph.cardinality[c]]}
                 gain = float(goes[i] - stays)
-                yield Evaluated(Move("NR", (z, a, c)), now + gain, c, network.alone[c], own, fresh)
+                yield Evaluated(Move("NR", (z, a, c)), now + gain, c, network.marginals[c], own, fresh)
 
 
 def _seen(beliefs: Beliefs, v: int) -> FloatArray:
     """What a leaf's values say about it: 1 for the value seen, for all where none was."""
-    codes, k = beliefs.codes(v), beliefs.network.graph.states[v]
+    codes, k = beliefs.codes(v), beliefs.network.graph.cardinality[v]
     return np.ascontiguousarray((codes == np.arange(k)[:, None]) | (codes < 0), dtype=np.float64)

@@ -86,7 +86,7 @@ class Evaluated:
         The maximum restricted log-likelihood found.
     root : int
         The node of the new graph that the tables hang on.
-    alone : array
+    marginal : array
         P(root).
     tables : mapping of (child, parent) to array
         P(child | parent) of the edges that moved.
@@ -97,7 +97,7 @@ class Evaluated:
     move: Move
     log_likelihood: float
     root: int
-    alone: FloatArray
+    marginal: FloatArray
     tables: Mapping[tuple[int, int], FloatArray]
     fresh: int
 
@@ -108,7 +108,7 @@ class _Place:
 
     nodes: Sequence[int]  # of the new graph, parents first
     parent: Sequence[int]  # positions
-    states: Sequence[int]
+    cardinality: Sequence[int]
     known: Mapping[int, Known]  # what hangs behind some nodes says about them
     seen: Sequence[int]  # manifest nodes, whose values are known
     fixed_root: bool
@@ -132,7 +132,7 @@ def evaluate(move: Move, beliefs: Beliefs, effort: Effort, rng: Generator, *, go
         A log-likelihood that is of interest: a candidate that cannot come near is given up early.
     """
     place = _MAKERS[move.kind](move, beliefs, effort.starts, rng)
-    tree = trusted_tree(place.parent, place.states, [-1] * len(place.nodes), map(str, place.nodes))
+    tree = trusted_tree(place.parent, place.cardinality, [-1] * len(place.nodes), map(str, place.nodes))
     columns = [Evidence(place.nodes.index(v), beliefs.codes(v).astype(np.int32)) for v in place.seen]
     columns += [Evidence(place.nodes.index(v), own.ids, own.likelihood) for v, own in place.known.items()]
     scale = sum(float(beliefs.weights @ own.scale) for own in place.known.values())
@@ -192,54 +192,54 @@ def _si(move: Move, beliefs: Beliefs, starts: int, rng: Generator) -> _Place:
     """One more state: a start splits a state at random, the likelier ones first."""
     (a,) = move.nodes
     network = beliefs.network
-    near = network.graph.near[a]
-    k = network.graph.states[a]
-    alone, tables = network.alone[a], [network.given(b, a) for b in near]
-    order = np.argsort(-alone, kind="stable")
+    neighbours = network.graph.neighbours[a]
+    k = network.graph.cardinality[a]
+    marginal, tables = network.marginals[a], [network.conditional(b, a) for b in neighbours]
+    order = np.argsort(-marginal, kind="stable")
     made = []
     for i in range(starts):
         split = np.r_[np.arange(k), order[i % k]]
         pair = np.isin(split, order[i % k])
-        prior = np.where(pair, 0.5, 1.0) * alone[split]
+        prior = np.where(pair, 0.5, 1.0) * marginal[split]
         made.append(_flat(prior, *(np.where(pair[:, None], _shaken(t[split], rng), t[split]) for t in tables)))
-    return _around(a, k + 1, near, beliefs, made)
+    return _around(a, k + 1, neighbours, beliefs, made)
 
 
 def _sd(move: Move, beliefs: Beliefs, starts: int, rng: Generator) -> _Place:
     """One state less: a start merges two states, the most alike first."""
     (a,) = move.nodes
     network = beliefs.network
-    near = network.graph.near[a]
-    k = network.graph.states[a]
-    alone, tables = network.alone[a], [network.given(b, a) for b in near]
+    neighbours = network.graph.neighbours[a]
+    k = network.graph.cardinality[a]
+    marginal, tables = network.marginals[a], [network.conditional(b, a) for b in neighbours]
     whole = np.hstack(tables)
-    pairs = sorted(combinations(range(k), 2), key=lambda st: _parting(alone, whole, *st))
+    pairs = sorted(combinations(range(k), 2), key=lambda st: _parting(marginal, whole, *st))
     made = []
     for s, t in pairs[:starts]:
-        weights = alone[[s, t]] / max(alone[[s, t]].sum(), 1e-300)
+        weights = marginal[[s, t]] / max(marginal[[s, t]].sum(), 1e-300)
         keep = [i for i in range(k) if i != t]
-        prior = alone[keep].copy()
-        prior[keep.index(s)] += alone[t]
+        prior = marginal[keep].copy()
+        prior[keep.index(s)] += marginal[t]
         merged = []
         for table in tables:
             rows = table[keep].copy()
             rows[keep.index(s)] = weights @ table[[s, t]]
             merged.append(rows)
         made.append(_flat(prior, *merged))
-    return _around(a, k - 1, near, beliefs, made)
+    return _around(a, k - 1, neighbours, beliefs, made)
 
 
-def _parting(alone: FloatArray, rows: FloatArray, s: int, t: int) -> float:
+def _parting(marginal: FloatArray, rows: FloatArray, s: int, t: int) -> float:
     """What telling two states apart is worth: weighted divergence of their rows from the mean."""
-    mean = (alone[s] * rows[s] + alone[t] * rows[t]) / max(alone[s] + alone[t], 1e-300)
+    mean = (marginal[s] * rows[s] + marginal[t] * rows[t]) / max(marginal[s] + marginal[t], 1e-300)
     logs = np.log(np.maximum(rows[[s, t]], 1e-300) / np.maximum(mean, 1e-300))
-    return float(alone[s] * rows[s] @ logs[0] + alone[t] * rows[t] @ logs[1])
+    return float(marginal[s] * rows[s] @ logs[0] + marginal[t] * rows[t] @ logs[1])
 
 
-def _around(a: int, k: int, near: Sequence[int], beliefs: Beliefs, starts: Sequence[FloatArray]) -> _Place:
-    told, seen = _ends(beliefs, [(b, a) for b in near])
-    states = [k, *(beliefs.network.graph.states[b] for b in near)]
-    return _Place([a, *near], [-1] + [0] * len(near), states, told, seen, False, np.array(starts))
+def _around(a: int, k: int, neighbours: Sequence[int], beliefs: Beliefs, starts: Sequence[FloatArray]) -> _Place:
+    messages, seen = _ends(beliefs, [(b, a) for b in neighbours])
+    cardinality = [k, *(beliefs.network.graph.cardinality[b] for b in neighbours)]
+    return _Place([a, *neighbours], [-1] + [0] * len(neighbours), cardinality, messages, seen, False, np.array(starts))
 
 
 def _ni(move: Move, beliefs: Beliefs, starts: int, rng: Generator) -> _Place:
@@ -247,21 +247,22 @@ def _ni(move: Move, beliefs: Beliefs, starts: int, rng: Generator) -> _Place:
     a, b, c = move.nodes
     network = beliefs.network
     graph = network.graph
-    k, ends = graph.states[a], (graph.states[b], graph.states[c])
+    k, ends = graph.cardinality[a], (graph.cardinality[b], graph.cardinality[c])
     h = min(k, k * ends[0] * ends[1] // max(k, *ends))  # as regularisation would have it
-    told, seen = _ends(beliefs, [(b, a), (c, a)])
-    told[a] = known(beliefs.about(a, without=[b, c]))
-    tables = [network.given(x, a)[:h] for x in (b, c)]
+    messages, seen = _ends(beliefs, [(b, a), (c, a)])
+    messages[a] = known(beliefs.about(a, without=[b, c]))
+    tables = [network.conditional(x, a)[:h] for x in (b, c)]
     counts = triple(beliefs, a, b, c)
     made = []
     for i in range(starts):
         if i < 2:  # h nearly copies b, or c: what these have in common beyond a is then explained at once
-            made.append(_flat(network.alone[a], *_copying(counts, h, i, rng)))
+            made.append(_flat(network.marginals[a], *_copying(counts, h, i, rng)))
         else:  # h nearly copies a, or is drawn
             copy = np.eye(k)[:, :h] if h == k else np.full((k, h), 1.0 / h)
             share = _SHAKE if i % 2 == 0 else 0.9
-            made.append(_flat(network.alone[a], _shaken(copy, rng, share), *(_shaken(t, rng, share) for t in tables)))
-    return _Place([a, graph.fresh(), b, c], [-1, 0, 1, 1], [k, h, *ends], told, seen, True, np.array(made))
+            drawn = [_shaken(t, rng, share) for t in (copy, *tables)]
+            made.append(_flat(network.marginals[a], *drawn))
+    return _Place([a, graph.fresh(), b, c], [-1, 0, 1, 1], [k, h, *ends], messages, seen, True, np.array(made))
 
 
 def triple(beliefs: Beliefs, a: int, b: int, c: int) -> FloatArray:
@@ -297,13 +298,13 @@ def _nd(move: Move, beliefs: Beliefs, starts: int, rng: Generator) -> _Place:
     b, a = move.nodes
     network = beliefs.network
     graph = network.graph
-    rest = [c for c in graph.near[b] if c != a]
-    told, seen = _ends(beliefs, [(c, b) for c in rest])
-    told[a] = beliefs.distinct(a, b)
-    through = [network.given(b, a) @ network.given(c, b) for c in rest]
-    start = _flat(network.alone[a], *through)
-    states = [graph.states[a], *(graph.states[c] for c in rest)]
-    return _Place([a, *rest], [-1] + [0] * len(rest), states, told, seen, True, start[None])
+    rest = [c for c in graph.neighbours[b] if c != a]
+    messages, seen = _ends(beliefs, [(c, b) for c in rest])
+    messages[a] = beliefs.distinct(a, b)
+    through = [network.conditional(b, a) @ network.conditional(c, b) for c in rest]
+    start = _flat(network.marginals[a], *through)
+    cardinality = [graph.cardinality[a], *(graph.cardinality[c] for c in rest)]
+    return _Place([a, *rest], [-1] + [0] * len(rest), cardinality, messages, seen, True, start[None])
 
 
 def _un(move: Move, beliefs: Beliefs, starts: int, rng: Generator) -> _Place:
@@ -311,19 +312,19 @@ def _un(move: Move, beliefs: Beliefs, starts: int, rng: Generator) -> _Place:
     b, a, k = move.nodes
     network = beliefs.network
     graph = network.graph
-    here, there = ([c for c in graph.near[x] if c != y] for x, y in ((a, b), (b, a)))
-    told, seen = _ends(beliefs, [(c, a) for c in here] + [(c, b) for c in there])
-    pairs = network.alone[a][:, None] * network.given(b, a)
+    here, there = ([c for c in graph.neighbours[x] if c != y] for x, y in ((a, b), (b, a)))
+    messages, seen = _ends(beliefs, [(c, a) for c in here] + [(c, b) for c in there])
+    pairs = network.marginals[a][:, None] * network.conditional(b, a)
     made = []
     for i in range(starts):
         luck = rng.standard_exponential(pairs.shape) if i else 1.0
         s, t = np.unravel_index(np.argsort(-(pairs * luck), axis=None, kind="stable")[:k], pairs.shape)
         prior = pairs[s, t] + 1e-6
-        tables = [network.given(c, a)[s] for c in here] + [network.given(c, b)[t] for c in there]
+        tables = [network.conditional(c, a)[s] for c in here] + [network.conditional(c, b)[t] for c in there]
         made.append(_flat(prior / prior.sum(), *(_shaken(table, rng, 0.05) for table in tables)))
-    near = [*here, *there]
-    states = [k, *(graph.states[c] for c in near)]
-    return _Place([a, *near], [-1] + [0] * len(near), states, told, seen, False, np.array(made))
+    neighbours = [*here, *there]
+    cardinality = [k, *(graph.cardinality[c] for c in neighbours)]
+    return _Place([a, *neighbours], [-1] + [0] * len(neighbours), cardinality, messages, seen, False, np.array(made))
 
 
 def _nr(move: Move, beliefs: Beliefs, starts: int, rng: Generator) -> _Place:
@@ -335,12 +336,12 @@ def _nr(move: Move, beliefs: Beliefs, starts: int, rng: Generator) -> _Place:
 def relocated(z: int, a: int, c: int, beliefs: Beliefs, left: Mapping[int, FloatArray]) -> _Place:
     """The place of a relocation, given the messages without z's branch."""
     network = beliefs.network
-    told, seen = _ends(beliefs, [(z, a)])
-    told[c] = known(left[c])
+    messages, seen = _ends(beliefs, [(z, a)])
+    messages[c] = known(left[c])
     start = together(z, a, c, beliefs, left)
-    start = 0.9 * start / start.sum(axis=1, keepdims=True) + 0.1 * network.alone[z]
-    states = [network.graph.states[c], network.graph.states[z]]
-    return _Place([c, z], [-1, 0], states, told, seen, True, _flat(network.alone[c], start)[None])
+    start = 0.9 * start / start.sum(axis=1, keepdims=True) + 0.1 * network.marginals[z]
+    cardinality = [network.graph.cardinality[c], network.graph.cardinality[z]]
+    return _Place([c, z], [-1, 0], cardinality, messages, seen, True, _flat(network.marginals[c], start)[None])
 
 
 def together(z: int, a: int, c: int, beliefs: Beliefs, left: Mapping[int, FloatArray]) -> FloatArray:
@@ -349,9 +350,9 @@ def together(z: int, a: int, c: int, beliefs: Beliefs, left: Mapping[int, FloatA
     q = beliefs.posterior(c, left[c]) * beliefs.weights[:, None]
     if graph.is_latent(z):
         return np.maximum(q.T @ beliefs.posterior(z, beliefs.about(z, without=[a])), 1e-12)
-    counts = np.zeros((graph.states[c], graph.states[z] + 1))
-    for s in range(graph.states[c]):
-        counts[s] = np.bincount(beliefs.codes(z) + 1, weights=q[:, s], minlength=graph.states[z] + 1)
+    counts = np.zeros((graph.cardinality[c], graph.cardinality[z] + 1))
+    for s in range(graph.cardinality[c]):
+        counts[s] = np.bincount(beliefs.codes(z) + 1, weights=q[:, s], minlength=graph.cardinality[z] + 1)
     return np.maximum(counts[:, 1:], 1e-12)
 
 
@@ -370,33 +371,33 @@ def applied(found: Evaluated, network: Network) -> Network:
     name = {found.fresh: new}
     tables = {(name.get(v, v), name.get(u, u)): t for (v, u), t in found.tables.items()}
     graph = found.move.applied(network.graph)
-    graph = graph.edited(states={v: t.shape[1] for (v, _), t in tables.items()})
-    alone = dict(network.alone)
-    if len(found.alone) != len(alone[found.root]) or found.move.kind in ("SI", "SD", "UN"):
-        alone[found.root] = found.alone
+    graph = graph.edited(cardinality={v: t.shape[1] for (v, _), t in tables.items()})
+    marginals = dict(network.marginals)
+    if len(found.marginal) != len(marginals[found.root]) or found.move.kind in ("SI", "SD", "UN"):
+        marginals[found.root] = found.marginal
     joint = _on(graph, network)
     above = {u for _, u in tables}
     ahead = [(found.root, -1)]
     for u, before in ahead:
-        if u != found.root and u not in above and _alike(alone[u], network.alone.get(u)):
+        if u != found.root and u not in above and _alike(marginals[u], network.marginals.get(u)):
             continue  # nothing has changed from here on
-        for v in graph.near[u]:
+        for v in graph.neighbours[u]:
             if v != before:
                 table = tables.get((v, u))
-                both = alone[u][:, None] * (network.given(v, u) if table is None else table)
-                alone[v] = both.sum(axis=0)
+                both = marginals[u][:, None] * (network.conditional(v, u) if table is None else table)
+                marginals[v] = both.sum(axis=0)
                 joint[edge(u, v)] = both if u < v else np.ascontiguousarray(both.T)
                 ahead.append((v, u))
-    return Network(graph, joint, alone if len(alone) == len(graph.near) else {v: alone[v] for v in graph.near})
+    return Network(graph, joint, {v: marginals[v] for v in graph.neighbours})
 
 
 def _on(graph: Graph, network: Network) -> dict[Edge, FloatArray]:
     """Tables of a network for the edges that a graph still has; those of new edges are missing."""
-    joint, old = dict(network.joint), network.graph.near
-    for v, near in old.items():
-        now = graph.near.get(v, ())
-        if now is not near:
-            for u in set(near).difference(now):
+    joint, old = dict(network.joint), network.graph.neighbours
+    for v, neighbours in old.items():
+        now = graph.neighbours.get(v, ())
+        if now is not neighbours:
+            for u in set(neighbours).difference(now):
                 joint.pop(edge(u, v), None)
     return joint
 
@@ -416,15 +417,15 @@ def regularised(network: Network) -> Network:
     while True:
         graph = network.graph
         for v in graph.latents:
-            near = graph.near[v]
-            if v not in goal.near and len(near) == 1:
+            neighbours = graph.neighbours[v]
+            if v not in goal.neighbours and len(neighbours) == 1:
                 network = _dropped(network, v)
                 break
-            if v not in goal.near and len(near) == 2:
+            if v not in goal.neighbours and len(neighbours) == 2:
                 network = _bridged(network, v)
                 break
-            if v in goal.near and graph.states[v] > goal.states[v]:
-                network = _narrowed(network, v, goal.states[v])
+            if v in goal.neighbours and graph.cardinality[v] > goal.cardinality[v]:
+                network = _narrowed(network, v, goal.cardinality[v])
                 break
         else:
             return network
@@ -432,27 +433,27 @@ def regularised(network: Network) -> Network:
 
 def _dropped(network: Network, v: int) -> Network:
     graph = network.graph.edited(without=[v])
-    return Network(graph, _on(graph, network), {u: p for u, p in network.alone.items() if u != v})
+    return Network(graph, _on(graph, network), {u: p for u, p in network.marginals.items() if u != v})
 
 
 def _bridged(network: Network, v: int) -> Network:
-    p, q = network.graph.near[v]
-    both = network.given(p, v).T @ (network.alone[v][:, None] * network.given(q, v))
+    p, q = network.graph.neighbours[v]
+    both = network.conditional(p, v).T @ (network.marginals[v][:, None] * network.conditional(q, v))
     graph = network.graph.edited(without=[v], join=[(p, q)])
     joint = {**_on(graph, network), (p, q): both}
-    return Network(graph, joint, {u: own for u, own in network.alone.items() if u != v})
+    return Network(graph, joint, {u: own for u, own in network.marginals.items() if u != v})
 
 
-def _narrowed(network: Network, v: int, states: int) -> Network:
-    keep = np.sort(np.argsort(-network.alone[v], kind="stable")[:states])
-    graph = network.graph.edited(states={v: states})
+def _narrowed(network: Network, v: int, cardinality: int) -> Network:
+    keep = np.sort(np.argsort(-network.marginals[v], kind="stable")[:cardinality])
+    graph = network.graph.edited(cardinality={v: cardinality})
     joint = dict(network.joint)
-    for u in graph.near[v]:
+    for u in graph.neighbours[v]:
         both = joint[edge(u, v)]
         both = both[:, keep] if u < v else both[keep]
         joint[edge(u, v)] = both / both.sum()
-    rest = network.alone[v][keep]
-    return Network(graph, joint, {**network.alone, v: rest / rest.sum()})
+    rest = network.marginals[v][keep]
+    return Network(graph, joint, {**network.marginals, v: rest / rest.sum()})
 
 
 def dimension_change(move: Move, graph: Graph) -> int:

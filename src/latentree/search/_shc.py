@@ -16,7 +16,7 @@ from ..method import Options, option
 from ._beliefs import Beliefs
 from ._evaluation import fitted, forecast, improvement_ratio, moved, point_of, star
 from ._network import Graph
-from ._operators import Kind, Move, neighbours
+from ._operators import Kind, Move, reachable
 from ._restricted import Effort, EffortRule, evaluate, model_of
 from ._task import Point, SearchMethod, State, Task
 
@@ -83,7 +83,7 @@ class SingleHillClimbing(SearchMethod):
 
         def judged(kind: Kind) -> list[Judged]:
             nonlocal n
-            candidates = list(neighbours(state.network.graph, (kind,), reach=1))
+            candidates = list(reachable(state.network.graph, (kind,), reach=1))
             n += len(candidates)
             return self._judge(task, state, beliefs, candidates, rng)
 

@@ -35,7 +35,7 @@ from ._evaluation import names_of, renumbered, whole
 from ._network import Graph, Network
 from ._operators import Move
 from ._proposals import Proposal, carried_out, propose, together
-from ._relocate import NEAR as PLACES
+from ._relocate import PLACES
 from ._restricted import regularised
 from ._task import Point, SearchMethod, State, Task
 
@@ -47,7 +47,7 @@ WIDE = 150
 """Variables from which on the tree to start from is put together from pieces, and moves are local."""
 PIECE = 24
 """Variables of a piece, if nothing else is said."""
-NEAR = 32
+FEW_PLACES = 32
 """Places that a branch is tried at in a tree of many variables."""
 LITTLE = 1e-5
 """A tree of many variables is looked at as a whole again if its score has risen by this share since the last time."""
@@ -154,10 +154,11 @@ class Swift(SearchMethod):
 
     def _climb(self, task: Task, state: State, here: Point, rng: Generator) -> tuple[State, Step | None]:
         """A bundle of moves; in a tree of many variables first of all around what the last one changed."""
-        around, near = state.memory["active"], NEAR if _wide(task) else PLACES
+        around, n_places = state.memory["active"], FEW_PLACES if _wide(task) else PLACES
         if around is None:
             state = state.to("climb", swept=here.score)
-        found = propose(task, _beliefs(task, here), rng, parallel=True, around=around, n_jobs=task.n_jobs, near=near)
+        more = {"around": around, "n_jobs": task.n_jobs, "n_places": n_places}
+        found = propose(task, _beliefs(task, here), rng, parallel=True, **more)
         point, done = self._bundle(task, here, found, task.n_jobs)
         if done:
             active = _changed(here, point, done) if _wide(task) else None
@@ -314,7 +315,7 @@ def _settled(point: Point) -> Point:
 
 
 def _moved(
-    state: State, here: Point, point: Point, done: Sequence[Proposal], looked: int, **memory: Any
+    state: State, here: Point, point: Point, done: Sequence[Proposal], candidates: int, **memory: Any
 ) -> tuple[State, Step]:
     names = names_of(here.fit.model.tree)
     made = Step.of(
@@ -324,7 +325,7 @@ def _moved(
         operation="; ".join(p.move.describe(names) for p in done),
         score=point.score,
         log_likelihood=point.fit.log_likelihood,
-        candidates=looked,
+        candidates=candidates,
     )
     return _reached(state.to("climb", **memory), point), made
 
@@ -340,9 +341,9 @@ def _changed(here: Point, point: Point, done: Sequence[Proposal]) -> list[int]:
     """The nodes around moves, as they are numbered when the new model is taken up."""
     graph = point.network.graph
     number = renumbered(graph)
-    near = {v for p in done for g in (here.network.graph, graph) for v in _surroundings(g, p.move)}
-    near |= {v for v in graph.near if v not in here.network.graph.near}
-    return sorted(number.get(v, v) for v in near if v in graph.near)
+    changed = {v for p in done for g in (here.network.graph, graph) for v in _surroundings(g, p.move)}
+    changed |= {v for v in graph.neighbours if v not in here.network.graph.neighbours}
+    return sorted(number.get(v, v) for v in changed if v in graph.neighbours)
 
 
 def _duration(seconds: float) -> str:
@@ -354,8 +355,8 @@ def _duration(seconds: float) -> str:
 def _surroundings(graph: Graph, move: Move) -> set[int]:
     """The nodes of a move that are there, and their neighbours."""
     nodes = move.nodes[:2] if move.kind == "UN" else move.nodes
-    own = {v for v in nodes if v in graph.near}
-    return own.union(*(graph.near[v] for v in own)) if own else set()
+    own = {v for v in nodes if v in graph.neighbours}
+    return own.union(*(graph.neighbours[v] for v in own)) if own else set()
 
 
 def _name(graph: Graph) -> str:

@@ -260,7 +260,7 @@ class SearchMethod:
     """
 
     Options: ClassVar[type[_Options]] = _Options
-    """What it can be told; see :class:`latentree.method.Options`."""
+    """Its options; see :class:`latentree.method.Options`."""
 
     def __init__(self, options: Any = None) -> None:
         self.options: Any = self.Options() if options is None else options

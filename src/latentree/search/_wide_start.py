@@ -99,7 +99,7 @@ def _bridges(
     owner = {v: i for i, own in enumerate(pieces) for v in own}
     ends = [(owner[i], owner[j]) for i, j in cuts]
     last = {p: i for i, pair in enumerate(ends) for p in pair}
-    told: dict[int, Any] = {}
+    evidence: dict[int, Any] = {}
     out = []
     for i, ((a, b), before) in enumerate(zip(ends, old, strict=True)):
         if before is not None and a not in fresh and b not in fresh:
@@ -107,12 +107,12 @@ def _bridges(
             continue
         task.check_time()
         for p in (a, b):
-            if p not in told:
-                told[p] = likelihoods(models[p], part(task.table, pieces[p]))
-        out.append(bridge((a, b), (models[a], models[b]), (told[a], told[b]), task.table.weights))
+            if p not in evidence:
+                evidence[p] = likelihoods(models[p], part(task.table, pieces[p]))
+        out.append(bridge((a, b), (models[a], models[b]), (evidence[a], evidence[b]), task.table.weights))
         for p in (a, b):
             if last[p] == i:
-                del told[p]
+                del evidence[p]
     return out
 
 
@@ -150,7 +150,7 @@ class Expected:
 
 
 def expected(table: Table) -> Expected:
-    """What the tree of a table will take, told from its size; measured in ``benchmarks/wide.py``."""
+    """What the tree of a table will take, estimated from its size; measured in ``benchmarks/wide.py``."""
     n, rows, columns = table.n_variables, table.n_patterns, float(table.cardinalities.sum())
     tables = float((table.cardinalities.astype(float) ** 2).sum())
     pairs = rows * (columns - n) ** 2 / 4e10 + n**2 * 4e-8 + n * 1e-3
