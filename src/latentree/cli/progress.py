@@ -36,7 +36,7 @@ class Meter:
         name = f"{n_classes} {'class' if n_classes == 1 else 'classes'}"
         self.bar.update(self.task, completed=before, description=name, status="")
 
-        def heard(event: Progress) -> None:
+        def on_event(event: Progress) -> None:
             part = event.done / event.total if event.total else 0.0
             screening = event.stage == "starts"
             share = SCREENING * part if screening else SCREENING + (1 - SCREENING) * min(part, 1.0)
@@ -44,37 +44,41 @@ class Meter:
             step = f"start {event.done} of {event.total}" if screening else f"step {event.done}"
             self.bar.update(self.task, completed=before + share, status=f"{step}{reached}")
 
-        return heard
+        return on_event
 
     def follow(self, score: str) -> OnProgress | None:
         """Return what takes the progress events of learning the number of classes; nobody knows how long it takes."""
         if self.bar is None:
             return None
 
-        def heard(event: Progress) -> None:
+        from .._scale import shown_score
+
+        def on_event(event: Progress) -> None:
             k = event.detail["classes"]
-            reached = f"step {event.done}, {event.stage}  {score} {event.objective:.2f}"
+            reached = f"step {event.done}, {event.stage}  {score} {shown_score(event.objective, score):.2f}"
             self.bar.update(self.task, description=f"{k} {'class' if k == 1 else 'classes'}", status=reached)
 
-        return heard
+        return on_event
 
 
 class SearchMeter:
     """Shows how far a search is: score, size of the tree, what was done last and what is being looked at."""
 
     def __init__(self, bar: Any, score: str, n_variables: int) -> None:
-        self.bar, self.score, self.n_variables = bar, score.upper(), n_variables
+        self.bar, self.score, self.n_variables = bar, score, n_variables
         self.task = None if bar is None else bar.add_task("", total=None, status="", now="starting")
 
     def step(self, step: Step) -> None:
         """Show the tree that a step reached."""
         if self.bar is None:
             return
+        from .._scale import shown_score
         from .output import printable
 
         latents = len(step.states) - self.n_variables
         tree = f"{latents} latent{'' if latents == 1 else 's'}, {step.dimension:,} parameters"
-        number, status = f"step {step.number}", f"{self.score} {step.score:,.2f}  {tree}  {step.kind}"
+        score = f"{self.score.upper()} {shown_score(step.score, self.score):,.2f}"
+        number, status = f"step {step.number}", f"{score}  {tree}  {step.kind}"
         room = max(self.bar.console.width - len(number) - len(status) - OTHERS, 0)
         self.bar.update(self.task, description=number, status=status, now=printable(step.operation)[:room])
 

@@ -34,7 +34,7 @@ def command(model: str, as_json: bool) -> None:
     MODEL is a model file. Shown are where it comes from, its classes and how they answer. A model with several latent
     variables is drawn as a tree: latent variables have a star, numbers of states are in brackets.
     """
-    from .data import load_model
+    from .data import load_model, reading_of
 
     started = time.perf_counter()
     loaded = load_model(model)
@@ -43,8 +43,11 @@ def command(model: str, as_json: bool) -> None:
         return
     from .tables import pairs
 
-    known = {name: _told(value) for name, value in loaded.provenance.items() if not isinstance(value, Mapping | list)}
-    pairs({"model": _kind(loaded), **known})
+    known = {
+        name: _told(name, value) for name, value in loaded.provenance.items() if not isinstance(value, Mapping | list)
+    }
+    read = reading_of(loaded)
+    pairs({"model": _kind(loaded), **known, **({"read with": read} if read else {})})
     click.echo()
     if _is_star(loaded):
         _show_classes(loaded)
@@ -52,7 +55,12 @@ def command(model: str, as_json: bool) -> None:
         click.echo(printable(loaded.tree.to_text()))
 
 
-def _told(value: Any) -> str:
+def _told(name: str, value: Any) -> str:
+    """Return a value as people see it: scores so that lower is better."""
+    from .._scale import shown_score
+
+    if name in ("aic", "bic") and isinstance(value, int | float):
+        value = shown_score(float(value), name)
     return f"{value:,.10g}" if isinstance(value, float) else str(value)
 
 
