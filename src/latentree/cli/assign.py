@@ -43,7 +43,7 @@ def command(model: str, data: str, out: str | None, force: bool, as_json: bool, 
     """
     from .data import in_pieces, load_model, read_for
     from .files import ROWS, Outputs, print_rows
-    from .rows import assigned, joined, weighed
+    from .rows import assigned, header, joined, weighed
 
     started = time.perf_counter()
     outputs = Outputs("assign", {"--out": (ROWS, out)}, [model, data], force=force)
@@ -51,7 +51,7 @@ def command(model: str, data: str, out: str | None, force: bool, as_json: bool, 
     if in_pieces(data):
         return _in_pieces(loaded, data, outputs, out, as_json, started, reading)
     source, table = read_for(loaded, data, reading, need_weights=False)
-    outputs.check_rows("--out", out, list(weighed(source.frame)))
+    outputs.check_rows("--out", out, header(source.frame))
     added = assigned(loaded, table)
     if out is not None:
         outputs.write_rows(joined(weighed(source.frame), added), out)

@@ -9,7 +9,7 @@ import click
 
 from ..score._registry import SCORES
 from .app import INTERRUPTED
-from .command import command as command_, option, session, warn
+from .command import command as command_, option, session
 from .fit import MODELS
 from .options import data_argument, fitting_options, learning_options, resume_option
 from .output import emit, note, print_report
@@ -17,8 +17,11 @@ from .types import CLASSES
 
 if TYPE_CHECKING:
     from .._table import Table
-    from ..report import Comparison
+    from ..comparison import Comparison
+    from ..errors import LatentreeError
     from ..score import BootstrapLrt
+
+    Tests = dict[int, BootstrapLrt | LatentreeError]
 
 __all__ = ["command"]
 
@@ -77,7 +80,7 @@ def command(data: str, bootstrap: int | None, as_json: bool, **options: Any) -> 
     Outputs("compare", {"--resume": (CHECKPOINT, options["resume"])}, [data])
     source, table = read_to_learn(data, options)
     comparison = fitted(table, options, scores, baseline=True)
-    tests = [] if bootstrap is None or comparison.interrupted else _tests(table, comparison, bootstrap, options)
+    tests = {} if bootstrap is None or comparison.interrupted else _tests(table, comparison, bootstrap, options)
     if as_json:
         emit(_document(comparison, tests, source.name, time.perf_counter() - started, options["seed"]))
     else:
@@ -90,43 +93,43 @@ def command(data: str, bootstrap: int | None, as_json: bool, **options: Any) -> 
     return INTERRUPTED if comparison.interrupted else 0
 
 
-def _show_tests(tests: list[BootstrapLrt]) -> None:
+def _show_tests(tests: Tests) -> None:
+    from ..errors import LatentreeError
     from .tables import grid
 
-    rows = [
-        [f"{t.k - 1} against {t.k}", f"{t.statistic:.2f}", f"{t.p_value:.3f}", f"{t.n_replicates:,}"] for t in tests
-    ]
+    rows = []
+    for k, test in tests.items():
+        if isinstance(test, LatentreeError):
+            cells = [f"not done: {test.shown('shell')}", "-", "-"]
+        else:
+            p = "-" if test.p_value is None else f"{test.p_value:.3f}"
+            cells = [f"{test.statistic:.2f}", p, f"{test.n_replicates:,}"]
+        rows.append([f"{k - 1} against {k}", *cells])
     click.echo("Bootstrap likelihood-ratio tests; a small p is evidence for the larger number of classes")
     grid(["classes", "statistic", "p", "replicates"], rows, right=["statistic", "p", "replicates"])
 
 
-def _tests(table: Table, comparison: Comparison, n_replicates: int, options: dict[str, Any]) -> list[BootstrapLrt]:
-    """Make the tests; one that cannot be made is a warning, and the others are shown."""
-    from ..errors import LatentreeError
-    from ..report import bootstrap_tests
+def _tests(table: Table, comparison: Comparison, n_replicates: int, options: dict[str, Any]) -> Tests:
+    from ..comparison import bootstrap_tests
     from .limit import clock_for
     from .progress import meter
 
     numbers = [row["n_classes"] for row in comparison.table if row["n_classes"] > 1]
+    own = {"n_replicates": n_replicates, "n_jobs": options["n_jobs"], "budget": clock_for(options["time_limit"], table)}
     with meter(len(numbers)) as shown:
-        found = bootstrap_tests(
-            table,
-            numbers,
-            seed=options["seed"],
-            n_replicates=n_replicates,
-            n_jobs=options["n_jobs"],
-            budget=clock_for(options["time_limit"], table),
-            watch=shown.watch,
-        )
-    for k, test in found.items():
-        if isinstance(test, LatentreeError):
-            warn(f"{k - 1} against {k} classes was not tested: {test.shown('shell')}")
-    return [test for test in found.values() if not isinstance(test, LatentreeError)]
+        return bootstrap_tests(table, numbers, seed=options["seed"], watch=shown.watch, **own)
 
 
-def _document(
-    comparison: Comparison, tests: list[BootstrapLrt], data: str, seconds: float, seed: int
-) -> dict[str, Any]:
+def _plain_test(k: int, test: BootstrapLrt | LatentreeError) -> dict[str, Any]:
+    from ..errors import LatentreeError
+
+    if isinstance(test, LatentreeError):
+        nothing = {"statistic": None, "p_value": None, "n_replicates": 0}
+        return {"n_classes": k, **nothing, "reason": "not done", "message": test.shown("shell")}
+    return test.to_dict()
+
+
+def _document(comparison: Comparison, tests: Tests, data: str, seconds: float, seed: int) -> dict[str, Any]:
     from ..score import aic, bic
 
     best = comparison.best()
@@ -142,6 +145,6 @@ def _document(
         "seconds": seconds,
         "seed": seed,
         **comparison.to_dict(),
-        "bootstrap": [test.to_dict() for test in tests],
+        "bootstrap": [_plain_test(k, test) for k, test in tests.items()],
         "warnings": session().warnings,
     }

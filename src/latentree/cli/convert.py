@@ -9,7 +9,8 @@ from typing import Any
 
 import click
 
-from ..formats._models import FORMATS, format_of
+from ..formats import MODEL_FORMATS
+from ..formats._models import format_of
 from .command import command as command_, option, session
 from .options import force_option
 from .output import emit, note
@@ -17,7 +18,7 @@ from .types import Choice, split
 
 __all__ = ["command"]
 
-READABLE = [kind for kind, one in FORMATS.items() if one.is_read]
+READABLE = [kind for kind, one in MODEL_FORMATS.items() if one.is_read]
 
 READING, WRITING = "How IN is read", "How OUT is written"
 
@@ -58,10 +59,10 @@ latentree convert model.json - --to dot | dot -Tsvg > tree.svg
 )
 @option(
     "--to",
-    type=Choice(list(FORMATS)),
+    type=Choice(list(MODEL_FORMATS)),
     metavar="KIND",
     section=WRITING,
-    help=f"What kind of file to write: {', '.join(FORMATS)}. Default: as the name of OUT ends.",
+    help=f"What kind of file to write: {', '.join(MODEL_FORMATS)}. Default: as the name of OUT ends.",
 )
 @force_option
 def command(
@@ -138,7 +139,7 @@ def _holds(path: str, text: str) -> bool:
 def _kind(path: str, default: str | None = None) -> str:
     kind = format_of(path) or default
     if kind is None:
-        endings = ", ".join(suffix for one in FORMATS.values() for suffix in one.suffixes)
+        endings = ", ".join(suffix for one in MODEL_FORMATS.values() for suffix in one.suffixes)
         raise click.UsageError(
             f"'{path}' does not tell what kind of file to write, ending in none of {endings}. Give --to."
         )

@@ -226,14 +226,12 @@ def recipe_for(model: Model, data: str, options: Mapping[str, Any]) -> Recipe:
 
 def _fitting(kept: Recipe, data: str, format: str | None) -> Recipe:
     """Leave out what files of another kind do not have."""
-    from ..formats import SUFFIXES
+    from ..formats import DATA_FORMATS, SUFFIXES
 
-    kind = format or SUFFIXES.get(Path(data.lower().removesuffix(".gz")).suffix, "csv")
-    if _is_data_set(data) or kind == "parquet":
-        return replace(kept, encoding=None, delimiter=None, header=True)
-    if kind in ("arff", "hlcm"):
-        return replace(kept, delimiter=None, header=True)
-    return kept
+    kind = format or SUFFIXES.get(Path(data.lower().removesuffix(".gz")).suffix)
+    taken = () if _is_data_set(data) else DATA_FORMATS[kind if kind in DATA_FORMATS else "csv"].options
+    plain = {name: _default(kept, name) for name in ("encoding", "delimiter", "header") if name not in taken}
+    return replace(kept, **plain)
 
 
 TOLD = ("weights", "encoding", "delimiter", "header", "decimal", "missing", "default_missing")

@@ -21,7 +21,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ..errors import ParameterError
-from ..formats._models import FORMATS, format_of
+from ..formats import MODEL_FORMATS
+from ..formats._models import format_of
 from .output import note, printable
 
 if TYPE_CHECKING:
@@ -71,7 +72,7 @@ class Kind:
         return f"{', '.join(self.endings)}{more if len(self.gzipped) < len(self.endings) else ', each also with .gz'}"
 
 
-_MODELS = tuple(ending for one in FORMATS.values() for ending in one.suffixes)
+_MODELS = tuple(ending for one in MODEL_FORMATS.values() for ending in one.suffixes)
 _TEXTS = (".csv", ".tsv", ".tab")
 MODEL = Kind("a model", _MODELS, _MODELS)
 _PARQUET = (".parquet", ".pq")

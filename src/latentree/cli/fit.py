@@ -26,7 +26,7 @@ from .types import CLASSES
 if TYPE_CHECKING:
     from .._table import Table
     from ..estimation import Fit
-    from ..report import Comparison
+    from ..comparison import Comparison
     from .data import Source
     from .files import Outputs
 
@@ -93,14 +93,14 @@ def command(
     """
     from .data import read_to_learn
     from .files import CHECKPOINT, MODEL, ROWS, Outputs
-    from .rows import weighed
+    from .rows import header
 
     started = time.perf_counter()
     resume = options["resume"]
     files = {"--out": (MODEL, out), "--assign": (ROWS, assign), "--resume": (CHECKPOINT, resume)}
     outputs = Outputs("fit", files, [data], force=force)
     source, table = read_to_learn(data, options)
-    outputs.check_rows("--assign", assign, list(weighed(source.frame)))
+    outputs.check_rows("--assign", assign, header(source.frame))
     score = options["score"]
     scores = (score, *(name for name in ("bic", "aic") if name != score))
     asked = options["classes"]
@@ -124,7 +124,7 @@ def command(
 
 def fitted(table: Table, options: dict[str, Any], scores: Sequence[str], *, baseline: bool) -> Comparison:
     """Fit the numbers of classes asked for, showing how far it is."""
-    from ..report import compare_classes
+    from ..comparison import compare_classes
     from .limit import clock_for
     from .progress import meter
 
@@ -152,7 +152,7 @@ def learned(table: Table, options: dict[str, Any], scores: Sequence[str]) -> Com
     import numpy as np
 
     from ..cardinality import learn_classes
-    from ..report import searched
+    from ..comparison import searched
     from .limit import clock_for
     from .progress import meter
 
@@ -188,16 +188,16 @@ def _best(comparison: Comparison, asked: tuple[int, ...]) -> Fit:
 def _show(best: Fit, comparison: Comparison, everything: bool, statistics: bool) -> None:
     from ..report import describe
 
-    if len(comparison.table) > 1:
+    if len(comparison.table) > 1 or comparison.skipped:
         print_report(comparison.to_dict())
         click.echo()
-    print_report(describe(best, statistics=statistics), everything=everything)
+    print_report(describe(best, statistics=statistics, search=comparison.search), everything=everything)
 
 
 def _document(best: Fit, comparison: Comparison, source: Source, started: float, statistics: bool) -> dict[str, Any]:
     from ..report import describe
 
-    report = describe(best, statistics=statistics)
+    report = describe(best, statistics=statistics, search=comparison.search)
     return {
         "command": "fit",
         "data": source.name,

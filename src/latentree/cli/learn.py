@@ -100,7 +100,7 @@ def command(
     """
     from .data import read_to_learn
     from .files import CHECKPOINT, MODEL, PAGE, ROWS, STEPS, Outputs
-    from .rows import weighed
+    from .rows import header
 
     started = time.perf_counter()
     start, resume = options["start"], options["resume"]
@@ -108,7 +108,7 @@ def command(
     outputs = Outputs("learn", {**files, "--resume": (CHECKPOINT, resume)}, [data, start], force=force)
     settings = settings_of(options["method"], options["settings"])
     source, table = read_to_learn(data, options)
-    outputs.check_rows("--assign", assign, list(weighed(source.frame)))
+    outputs.check_rows("--assign", assign, header(source.frame))
     described = _searched(table, options, settings, n_files=(assign is not None) + (report is not None))
     run = described.run
     assert run is not None
@@ -206,7 +206,7 @@ def _write(
     if trace is not None:
         from ..search import trace_to_plain
 
-        outputs.write_json({"score": run.score, "trace": trace_to_plain(run.trace)}, trace)
+        outputs.write_json({"score": run.criterion, "trace": trace_to_plain(run.trace)}, trace)
         note(f"{len(run.trace):,} steps written to '{trace}'.")
 
 
@@ -216,8 +216,8 @@ def _document(run: Run, found: dict[str, Any], source: Source, seconds: float) -
         "data": source.name,
         **found,
         "method": run.method,
-        "score": run.score,
-        "value": run.value,
+        "score": run.criterion,
+        "value": run.score,
         "structure": run.structure,
         "message": run.message or run.reason.message,
         "n_rows": len(run.fit.table.inverse),

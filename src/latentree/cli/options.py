@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 import click
 from click.shell_completion import CompletionItem
 
-from ..formats import FORMATS
+from ..formats import DATA_FORMATS
 from ..score._registry import SCORES
 from .command import option
 from .files import MODEL, ROWS
@@ -157,10 +157,10 @@ def resume_option(section: str, what: str = "models") -> Callable[[Function], Fu
 _FILE: tuple[Any, ...] = (
     option(
         "--format",
-        type=Choice(FORMATS),
+        type=Choice(list(DATA_FORMATS)),
         section=READING,
         metavar="KIND",
-        help=f"Kind of file: {', '.join(FORMATS)}. Default: by its ending.",
+        help=f"Kind of file: {', '.join(DATA_FORMATS)}. Default: by its ending.",
     ),
     option(
         "--delimiter",

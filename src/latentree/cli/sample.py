@@ -201,7 +201,7 @@ def command(
     from ..runner import StopReason
     from .data import read_to_learn
     from .files import CHECKPOINT, DRAWS, MODEL, PICTURE, ROWS, Kind, Outputs
-    from .rows import weighed
+    from .rows import header
 
     started = time.perf_counter()
     files: dict[str, tuple[Kind, str | None]] = {"--out": (DRAWS, out), "--model": (MODEL, model)}
@@ -211,7 +211,7 @@ def command(
     outputs = Outputs("sample", {**files, "--resume": (CHECKPOINT, options["resume"])}, [data], force=force)
     _check_libraries(out, plots)
     source, table = read_to_learn(data, options)
-    outputs.check_rows("--assign", assign, list(weighed(source.frame)))
+    outputs.check_rows("--assign", assign, header(source.frame))
     draws = _sampled(table, options)
     report = describe_draws(draws, k=options["show"], level=options["level"], seed=options["seed"])
     _write(draws, report["n_classes"], source, outputs, {"out": out, "model": model, "assign": assign, "plots": plots})

@@ -49,7 +49,7 @@ def command(model: str, as_json: bool) -> None:
     read = reading_of(loaded)
     pairs({"model": _kind(loaded), **known, **({"read with": read} if read else {})})
     click.echo()
-    if _is_star(loaded):
+    if loaded.tree.is_star:
         _show_classes(loaded)
     else:
         click.echo(printable(loaded.tree.to_text()))
@@ -66,18 +66,14 @@ def _told(name: str, value: Any) -> str:
 
 def _kind(model: Model) -> str:
     tree = model.tree
-    if _is_star(model):
+    if tree.is_star:
         return f"{tree.cardinality[0]} classes, {tree.n_variables} variables, {tree.n_parameters:,} parameters"
     return f"{tree.n_variables} variables, {len(tree.latent)} latent variables, {tree.n_parameters:,} parameters"
 
 
-def _is_star(model: Model) -> bool:
-    return list(model.tree.latent) == [0] and not model.tree.parent[1:].any()
-
-
 def _show_classes(model: Model) -> None:
     """Print the sizes of the classes and, below, P(state | class)."""
-    from ..report import class_label, state_labels
+    from ..naming import class_label, state_labels
     from .tables import grid
 
     classes = [class_label(i) for i in range(int(model.tree.cardinality[0]))]
