@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from ..errors import Parameter, ParameterError
 from ..search import DEFAULT, METHODS
 from .app import INTERRUPTED
 from .command import command as command_, option, session, warn
@@ -164,7 +165,13 @@ def settings_of(method: str, given: Sequence[str]) -> dict[str, Any]:
         if not equals:
             raise click.UsageError(f"--set '{text}' must have the form NAME=VALUE.")
         found[name.strip()] = value.strip()
-    checked = METHODS[method].load().Options.of(found, owner=f"method '{method}'", parse=True).plain()
+    try:
+        checked = METHODS[method].load().Options.of(found, owner=f"method '{method}'", parse=True).plain()
+    except ParameterError as error:
+        wrong = error.fields.get("parameter")
+        if not isinstance(wrong, Parameter):
+            raise
+        raise ParameterError(error.template, **{**error.fields, "parameter": f"--set {wrong.name}"}) from None
     return {name: checked[name] for name in found}
 
 

@@ -266,7 +266,7 @@ _FITTING: tuple[Any, ...] = (
     ),
     option(
         "--n-init",
-        type=click.IntRange(min=1),
+        type=click.IntRange(min=1, max=1_000_000),
         default=64,
         show_default=True,
         section=FITTING,

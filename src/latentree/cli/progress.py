@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import os
+import signal
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from threading import current_thread, main_thread
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from types import FrameType
+
     from ..runner import OnProgress, Progress
     from ..search import Step
 
@@ -16,6 +21,8 @@ __all__ = ["Meter", "SearchMeter", "meter", "search_meter"]
 SCREENING = 0.3
 """Share of the bar for the time until the last starts are chosen."""
 
+
+STOPPING = b"\nStopping, with what there is so far. Press Ctrl-C again to leave at once.\n"
 
 OTHERS = 14
 """Columns for the time and the gaps."""
@@ -90,6 +97,25 @@ class SearchMeter:
 
 
 @contextmanager
+def _answering_interrupts() -> Iterator[None]:
+    """Answer Ctrl-C at once, since the work may take a moment to stop and its result another to be shown."""
+    if signal.getsignal(signal.SIGINT) is not signal.default_int_handler or current_thread() is not main_thread():
+        yield
+        return
+
+    def answer(number: int, frame: FrameType | None) -> None:
+        # Not by print: the handler may run while something else is being printed.
+        os.write(sys.__stderr__.fileno(), STOPPING) if sys.__stderr__ else None
+        signal.default_int_handler(number, frame)
+
+    signal.signal(signal.SIGINT, answer)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+@contextmanager
 def _bar(*, known: bool) -> Iterator[Any]:
     """A line on standard error while something runs, None if that is no terminal."""
     if not sys.stderr.isatty():
@@ -109,12 +135,12 @@ def _bar(*, known: bool) -> Iterator[Any]:
 @contextmanager
 def meter(total: int | None) -> Iterator[Meter]:
     """Show a bar on standard error while fits run, if that is a terminal. None: it is not known how long."""
-    with _bar(known=True) as bar:
+    with _answering_interrupts(), _bar(known=True) as bar:
         yield Meter(bar, total)
 
 
 @contextmanager
 def search_meter(score: str, n_variables: int) -> Iterator[SearchMeter]:
     """Show on standard error how a search goes, if that is a terminal."""
-    with _bar(known=False) as bar:
+    with _answering_interrupts(), _bar(known=False) as bar:
         yield SearchMeter(bar, score, n_variables)
