@@ -174,7 +174,9 @@ def test_a_data_set_brings_its_weights_and_columns(run):
 def test_data_sets_are_read_as_the_library_reads_them(name):
     from latentree.cli.data import read_to_learn
 
-    nothing = dict.fromkeys(("weights", "format", "encoding", "delimiter", "no_header", "no_default_missing", "merge_rare"))
+    nothing = dict.fromkeys(
+        ("weights", "format", "encoding", "delimiter", "no_header", "no_default_missing", "merge_rare")
+    )
     options = {**nothing, "columns": (), "drop": (), "bins": (), "missing": (), "decimal": ".", "keep_levels": False}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", lt.LatentreeWarning)  # columns of one value, which some sets have

@@ -13,8 +13,7 @@ from running import on_terminal, program
 
 import latentree as lt
 from latentree import score
-from latentree.cli.learn import METHODS
-from latentree.search import DEFAULT, METHODS as KNOWN, Step
+from latentree.search import Step
 
 QUICK = ("--set", "trials=0", "--n-jobs", "1")
 TWO_LATENTS = ("hiv_test", "--n-jobs", "1")

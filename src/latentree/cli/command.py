@@ -133,7 +133,7 @@ def _noting_warnings(own: Session) -> Iterator[None]:
             if not issubclass(category, LatentreeWarning):
                 default(message, category, *where, **more)
                 return
-            warn(message.shown("shell") if isinstance(message, LatentreeWarning) else message, own)
+            warn(message.shown("shell") if isinstance(message, LatentreeWarning) else str(message), own)
 
         warnings.showwarning = show
         yield

@@ -65,9 +65,9 @@ latentree compare survey.csv --drop id --classes 1-4 --bootstrap 200
 def command(data: str, bootstrap: int | None, as_json: bool, **options: Any) -> int:
     """Compare latent class models with different numbers of classes.
 
-    Scores are shown so that lower is better, as in AIC = -2 LL + 2 d; with --json they are divided by -2. A fit marked ! did not converge; one marked
-    ? has a structure whose parameters the data cannot tell apart. The bootstrap likelihood-ratio test asks whether one
-    class more fits better than chance: a small p-value is evidence for it.
+    Scores are shown so that lower is better, as in AIC = -2 LL + 2 d; with --json they are divided by -2. A fit marked
+    ! did not converge; one marked ? has a structure whose parameters the data cannot tell apart. The bootstrap
+    likelihood-ratio test asks whether one class more fits better than chance: a small p-value is evidence for it.
     """
     from .data import read_to_learn
     from .files import CHECKPOINT, Outputs

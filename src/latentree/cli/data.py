@@ -109,9 +109,7 @@ def _opened(
     else:
         source = Source(Path(data).name, data, recipe.frame(data), recipe, recipe)
     known = source.frame.columns
-    chosen = replace(
-        source.recipe, columns=_names(columns, known) or source.recipe.columns, drop=_names(drop, known)
-    )
+    chosen = replace(source.recipe, columns=_names(columns, known) or source.recipe.columns, drop=_names(drop, known))
     return replace(source, recipe=chosen, used=chosen)
 
 
@@ -229,7 +227,7 @@ def _fitting(kept: Recipe, data: str, format: str | None) -> Recipe:
     from ..formats import DATA_FORMATS, SUFFIXES
 
     kind = format or SUFFIXES.get(Path(data.lower().removesuffix(".gz")).suffix)
-    taken = () if _is_data_set(data) else DATA_FORMATS[kind if kind in DATA_FORMATS else "csv"].options
+    taken = () if _is_data_set(data) else DATA_FORMATS.get(kind or "csv", DATA_FORMATS["csv"]).options
     plain = {name: _default(kept, name) for name in ("encoding", "delimiter", "header") if name not in taken}
     return replace(kept, **plain)
 
@@ -256,11 +254,11 @@ def reading_of(model: Model) -> str:
     from ..formats._recipe import Recipe
 
     recipe = Recipe.of(model)
-    names = [own.name for own in fields(recipe)]
-    if isinstance(recipe.bins, Mapping):
-        cuts = {c: cut if isinstance(cut, int) else f"{':'.join(map(str, cut))}:" for c, cut in recipe.bins.items()}
-        recipe = replace(recipe, bins=cuts)
-    return _reading(recipe, names)
+    told = _reading(recipe, [own.name for own in fields(recipe) if own.name != "bins"])
+    bins: Any = recipe.bins
+    if isinstance(bins, Mapping):
+        bins = {name: cut if isinstance(cut, int) else ":".join([*map(str, cut), ""]) for name, cut in bins.items()}
+    return f"{told} {Advice('bins', bins).shown('shell')}".strip() if bins else told
 
 
 def _reading(recipe: Recipe, names: Sequence[str]) -> str:
@@ -272,17 +270,15 @@ def _reading(recipe: Recipe, names: Sequence[str]) -> str:
 
 
 def say_other_data(model: Model, source: Source, found: Mapping[str, Any]) -> None:
-    """Warn if data of the name that the model knows are not those that it was made from: their ``n`` tells, or their
-    ``log_likelihood``.
-    """
+    """Warn if data of the name that the model knows have another ``n`` or ``log_likelihood``."""
     if model.provenance.get("data") != source.name:
         return
     for name, what, slack in (("n", "number of rows", 0.0), ("log_likelihood", "log-likelihood", SAME)):
         known = model.provenance.get(name)
         if isinstance(known, int | float) and abs(known - found[name]) > slack + 1e-6 * abs(known):
             warn(
-                f"By the model file, '{source.name}' has the {what} {known:,.10g}; now it is {found[name]:,.10g}. These "
-                "are not the data that the model was made from, or they are read in another way."
+                f"By the model file, '{source.name}' has the {what} {known:,.10g}; now it is {found[name]:,.10g}. "
+                "These are not the data that the model was made from, or they are read in another way."
             )
             return
 

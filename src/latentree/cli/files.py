@@ -139,7 +139,9 @@ class Outputs:
             "replace it."
         )
 
-    def check_rows(self, option: str, path: str | None, first: Sequence[str], last: Sequence[str] | None = None) -> None:
+    def check_rows(
+        self, option: str, path: str | None, first: Sequence[str], last: Sequence[str] | None = None
+    ) -> None:
         """Refuse to replace a file of rows whose header is not the one to be written.
 
         Parameters

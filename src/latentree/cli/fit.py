@@ -25,8 +25,8 @@ from .types import CLASSES
 
 if TYPE_CHECKING:
     from .._table import Table
-    from ..estimation import Fit
     from ..comparison import Comparison
+    from ..estimation import Fit
     from .data import Source
     from .files import Outputs
 

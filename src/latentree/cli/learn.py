@@ -94,8 +94,8 @@ def command(
     whatever it holds; cells may be missing. Columns of numbers need --bins, and identifiers --drop.
 
     Finds latent variables in a tree, how many states each has, and all probabilities. Latent variables are named after
-    the two variables they explain best. BIC = -2 LL + d ln N, where d is the number of parameters: lower is better (with
-    --json, this divided by -2).
+    the two variables they explain best. BIC = -2 LL + d ln N, where d is the number of parameters: lower is better
+    (with --json, this divided by -2).
 
     Ctrl-C stops the search; the best tree so far is shown and written, and the exit status is 130.
     """
@@ -187,9 +187,7 @@ def _contents(report: Report) -> dict[str, Any]:
     return {**found, "seed": report.run.fit.seed, "reason": report.run.reason.value}
 
 
-def _save(
-    run: Run, source: Source, options: dict[str, Any], found: dict[str, Any], outputs: Outputs, out: str
-) -> None:
+def _save(run: Run, source: Source, options: dict[str, Any], found: dict[str, Any], outputs: Outputs, out: str) -> None:
     from .origin import with_origin
 
     model: Model = with_origin(run.model, "learn", source, options, found, ("n_variables", "n_latents"))

@@ -18,8 +18,8 @@ START = 0.5
 DESCRIBING, WRITING = 1.0, 0.3
 """Time to describe a result, and to write a file of rows or a page, in times of that to read its distinct rows.
 
-Measured with 1,000 rows of 5,000 columns; with fewer columns both are short. Taken from the time that reading took, they
-are right on any machine, however busy.
+Measured with 1,000 rows of 5,000 columns; with fewer columns both are short. Since they are multiples of the time that
+reading took, they are right on any machine, however busy.
 """
 LEAST = 0.1
 """Part of the time left that the work itself gets in any case."""

@@ -149,8 +149,8 @@ def resume_option(section: str, what: str = "models") -> Callable[[Function], Fu
         type=click.Path(),
         metavar="FILE",
         section=section,
-        help="Save the work in this file as it proceeds. If the file is there already, continue from it: a run that was "
-        f"stopped, or killed, ends with the same {what} as one that was not.",
+        help="Save the work in this file as it proceeds. If the file is there already, continue from it: a run that "
+        f"was stopped, or killed, ends with the same {what} as one that was not.",
     )
 
 
@@ -298,9 +298,7 @@ def seed_option(section: str = FITTING, what: str = "models") -> Callable[[Funct
     )
 
 
-def jobs_option(
-    default: int | None, section: str = FITTING, what: str = "Threads"
-) -> Callable[[Function], Function]:
+def jobs_option(default: int | None, section: str = FITTING, what: str = "Threads") -> Callable[[Function], Function]:
     """Add ``--n-jobs``; without a default, all cores."""
     return option(
         "--n-jobs",
@@ -326,7 +324,9 @@ def time_limit_option(section: str = FITTING, what: str = "the best so far") -> 
 
 _MATCHING: tuple[Any, ...] = (
     _WEIGHTS,
-    option("--no-weights", is_flag=True, section=LEARNING, help="Count every row once, although the model had weights."),
+    option(
+        "--no-weights", is_flag=True, section=LEARNING, help="Count every row once, although the model had weights."
+    ),
     option(
         "--unseen",
         type=Choice(["error", "missing"]),

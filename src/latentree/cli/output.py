@@ -22,6 +22,7 @@ __all__ = ["UNWRAPPED", "Session", "console", "emit", "note", "plain", "print_re
 UNWRAPPED = 10_000
 """A width at which nothing is cut off or folded."""
 
+
 @dataclass
 class Session:
     """What one run of the program knows of itself."""

@@ -275,7 +275,7 @@ def _sampled(table: Table, options: dict[str, Any]) -> Draws:
             thin=options["thin"],
             n_chains=options["chains"],
             n_jobs=options["n_jobs"],
-            budget=clock_for(options["time_limit"], table),
+            budget=clock_for(options["time_limit"], table).left(),
             on_progress=None if shown.bar is None else on_event,
             checkpoint=options["resume"],
         )

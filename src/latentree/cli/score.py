@@ -61,9 +61,10 @@ def scores(model: Model, table: Table) -> dict[str, Any]:
     import numpy as np
 
     from .._model import Counts
+    from ..engine._plan import Plan
     from ..estimation import evaluate
 
-    per_row = table.compiled(model).row_log_likelihood(model.parameters)
+    per_row = Plan.of(model, table).row_log_likelihood(model.parameters)
     log_likelihood = float(table.weights @ per_row)
     # The criteria ask only for the log-likelihood, the parameters and the sample size.
     fit = evaluate(model, table, counts=Counts(np.zeros(model.tree.size), log_likelihood, float(table.weights.sum())))
