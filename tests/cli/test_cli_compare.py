@@ -28,7 +28,7 @@ def test_bootstrap_tests(run):
 
 
 def test_unknown_scores_are_refused(run):
-    assert "--scores must be among 'aic'" in run("compare", "values", "--scores", "luck", code=1).stderr
+    assert "--scores must be one of 'aic'" in run("compare", "values", "--scores", "luck", code=1).stderr
 
 
 def test_statistics_of_a_fit(run):

@@ -48,7 +48,7 @@ def test_latent_nodes(run):
     report = strict(run("convert", DATA / "hlta.bif", "m.json", "--inner-latent", "--json").stdout)
     assert report["latent"] == ["flu", "fever"] and report["from"] == "bif" and report["to"] == "json"
     assert report["n_parameters"] == 10 and report["n_variables"] == 2
-    report = strict(run("convert", DATA / "hlta.bif", "m.json", "--latent", "flu,cough", "--json").stdout)
+    report = strict(run("convert", DATA / "hlta.bif", "m.json", "--latent", "flu,cough", "--force", "--json").stdout)
     assert report["latent"] == ["flu", "cough"]
     assert "give one" in run("convert", DATA / "hlta.bif", "m.json", "--latent", "a", "--inner-latent", code=2).stderr
     assert "no node 'nobody'" in run("convert", DATA / "hlta.bif", "m.json", "--latent", "nobody", code=1).stderr

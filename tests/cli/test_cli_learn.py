@@ -13,16 +13,11 @@ from running import on_terminal, program
 
 import latentree as lt
 from latentree import score
-from latentree.cli.learn import METHODS
-from latentree.search import DEFAULT, METHODS as KNOWN, Step
+from latentree.search import Step
 
 QUICK = ("--set", "trials=0", "--n-jobs", "1")
 TWO_LATENTS = ("hiv_test", "--n-jobs", "1")
 pseudo_terminal = pytest.mark.skipif(os.name == "nt", reason="needs a pseudo-terminal")
-
-
-def test_the_methods_are_those_of_the_library():
-    assert tuple(KNOWN) == METHODS and METHODS[0] == DEFAULT
 
 
 # ---- data as people have them ------------------------------------------------------------------------------------
@@ -173,7 +168,7 @@ def test_a_resumed_search_ends_as_one_that_was_not_stopped(run, tmp_path):
     whole = strict(run("learn", "voting", *QUICK, "--json").stdout)
     run("learn", "voting", *QUICK, "--resume", "c.json", "--time-limit", "0")
     done = run("learn", "voting", *QUICK, "--resume", "c.json", "--json")
-    assert "Going on from 'c.json'" in done.stderr
+    assert "Continuing from 'c.json'" in done.stderr
     again = strict(done.stdout)
     assert again["nodes"] == whole["nodes"] and again["bic"] == whole["bic"]
     assert "other data" in run("learn", "hiv_test", *QUICK, "--resume", "c.json", code=1).stderr

@@ -43,9 +43,9 @@ def test_exploring_writes_and_opens(run, monkeypatch):
     opened = []
     monkeypatch.setattr("webbrowser.open", lambda url: opened.append(url) or True)
     done = run("explore", "seven.json", "--data", "rows.csv", "--trace", "steps.json")
-    assert done.exit_code == 0 and "Page written to 'seven.html'" in done.output
-    assert opened == [Path("seven.html").absolute().as_uri()]
-    assert "<title>seven</title>" in Path("seven.html").read_text("utf-8")
+    assert done.exit_code == 0 and "Page written to 'seven.explorer.html'" in done.output
+    assert opened == [Path("seven.explorer.html").absolute().as_uri()]
+    assert "<title>seven</title>" in Path("seven.explorer.html").read_text("utf-8")
     again = run("explore", "seven.json", "--no-open", "--out", "x.html", "--style", "radial", "--json")
     found = json.loads(again.stdout)
     assert found["page"] == "x.html" and found["n_latents"] == 3 and len(opened) == 1
@@ -61,7 +61,7 @@ def test_what_is_wrong_is_told(run, name):
     assert "There is no model file" in run(name, "nothing.json").output
     assert "is the file that is read" in run(name, "seven.json", "--out", "seven.json").output
     Path("bad.json").write_text("{")
-    assert "no JSON file" in run(name, "seven.json", "--trace", "bad.json").output
+    assert "not a JSON file" in run(name, "seven.json", "--trace", "bad.json").output
     Path("bad.json").write_text('{"a": 1}')
     assert "no list of steps" in run(name, "seven.json", "--trace", "bad.json").output
     Path("bad.json").write_text('[{"operation": "x"}]')

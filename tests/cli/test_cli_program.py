@@ -118,7 +118,7 @@ def test_a_defect_is_reported_as_one(run, monkeypatch):
     def broken(*args: object, **more: object) -> None:
         raise ZeroDivisionError("by nothing")
 
-    monkeypatch.setattr("latentree.cli.data.open_source", broken)
+    monkeypatch.setattr("latentree.cli.data.read_to_learn", broken)
     told = run("fit", "carcinoma", code=1).stderr
     assert "ZeroDivisionError: by nothing" in told and "report it" in told and "Traceback" not in told
     assert "Traceback" in run("fit", "carcinoma", "--debug", code=1).stderr
@@ -241,3 +241,95 @@ def test_names_of_data_sets_are_completed():
 def test_reproduce_says_where_the_studies_are(run):
     done = run("reproduce", "merging", "--models", "1")
     assert done.exit_code == 0 and "python -m studies" in done.stdout
+
+
+# ---- names, bad values, limits -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("args", "told"),
+    [
+        (("fit", "carcinoma", "--threads", "2"), "--threads is called --n-jobs now."),
+        (("fit", "carcinoma", "--starts", "2"), "--starts is called --n-init now."),
+        (("sample", "carcinoma", "--kmax", "2"), "--kmax is called --max-classes now."),
+        (("sample", "carcinoma", "--checkpoint", "c"), "--checkpoint is called --resume now."),
+        (("fit", "carcinoma", "--sead", "2"), "--seed"),
+        (("fit", "carcinoma", "--score", "bci"), "Did you mean 'bic'?"),
+        (("learn", "carcinoma", "--method", "hshcc"), "Did you mean 'hshc'?"),
+    ],
+)
+def test_old_and_misspelt_names_are_answered_with_the_right_one(run, args, told):
+    assert told in run(*args, code=2).stderr
+
+
+@pytest.mark.parametrize(
+    ("args", "told"),
+    [
+        (("learn", "hiv_test", "--method", "hshc", "--set", "k=abc"), "--set k must be a whole number of at least 1"),
+        (("learn", "hiv_test", "--method", "hshc", "--set", "k=0"), "--set k must be a whole number of at least 1"),
+        (("learn", "hiv_test", "--method", "hshc", "--set", "kk=1"), "Did you mean 'k'?"),
+        (("learn", "hiv_test", "--method", "east", "--set", "evaluation=8"), "--set evaluation must be"),
+        (("compare", "values", "--scores", "bci"), "Did you mean 'bic'?"),
+        (("fit", "carcinom"), "Did you mean 'carcinoma'?"),
+        (("learn", "hiv_test", "--time-limit", "nan"), "--time-limit must be"),
+    ],
+)
+def test_bad_values_are_no_defects(run, args, told):
+    """What a person typed wrong is a clear error, and never reported as a defect."""
+    shown = run(*args, code=1).stderr
+    assert told in shown and "defect" not in shown
+
+
+def test_a_column_that_looks_like_a_message_is_shown_as_it_is(run, tmp_path):
+    """Names in data are never taken for a part of the message that they stand in."""
+    name = "row 7: income drop=['x'] {braces}"
+    file = write_csv(tmp_path / "odd.csv", [{name: i, "b": i % 2} for i in range(60)])
+    assert f"Column '{name}'" in run("fit", file, code=1).stderr
+
+
+@pytest.mark.skipif(os.name == "nt", reason="needs a pseudo-terminal")
+def test_rows_on_a_terminal_cannot_steer_it(tmp_path):
+    """Control and direction characters are shown by their codes on a terminal, and kept in files and pipes."""
+    rows = [{"a": "\x1b[2J\x07x" if i % 2 else "\u202eb", "b": i % 3} for i in range(30)]
+    file = write_csv(tmp_path / "evil.csv", rows)
+    model = tmp_path / "m.json"
+    program("fit", file, "--classes", "2", "--out", model)
+    for args in (("assign", model, file), ("sample-data", model, "-n", "20"), ("show", model)):
+        master, slave = os.openpty()
+        with subprocess.Popen([*PROGRAM, *map(str, args)], stdout=slave, stderr=slave) as process:
+            os.close(slave)
+            shown = b""
+            try:
+                while part := os.read(master, 4096):
+                    shown += part
+            except OSError:  # the other end was closed
+                pass
+        os.close(master)
+        assert process.returncode == 0
+        text = shown.decode()
+        assert "\\x1b[2J\\x07x" in text and "\\u202eb" in text
+        assert "\x1b" not in text and "\x07" not in text and "\u202e" not in text
+    piped = program("assign", model, file).stdout
+    assert "\x1b[2J\x07x" in piped and "\u202eb" in piped
+
+
+def test_one_time_limit_for_the_whole_command():
+    """The clock of the work began with the command, and keeps time to describe and write what was found."""
+    import time
+
+    import click
+    import numpy as np
+
+    from latentree.cli.limit import clock_for
+    from latentree.cli.output import Session
+
+    table = lt.Table.from_codes(np.random.default_rng(0).integers(2, size=(500, 40)))
+    session = Session(started=time.monotonic() - 2.5)
+    with click.Context(click.Command("learn"), obj=session):
+        clock = clock_for(10.0, table)
+        assert clock.started == session.started
+        assert clock.remaining < 10.0 - 2.5 - 1.5
+        assert clock_for(10.0, table, n_files=2).remaining < clock.remaining
+        assert 0 < clock_for(3.0, table).remaining < 0.5
+        assert clock_for(1.0, table).expired
+        assert not clock_for(None, table).expired

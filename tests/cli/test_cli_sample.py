@@ -65,11 +65,11 @@ def test_a_fixed_number_and_another_number_shown(run):
 
 
 def test_a_checkpoint_is_gone_on_from(run, tmp_path):
-    first = strict(run("sample", "carcinoma", *FEW, "--checkpoint", "state.json", "--json").stdout)
+    first = strict(run("sample", "carcinoma", *FEW, "--resume", "state.json", "--json").stdout)
     assert (tmp_path / "state.json").exists()
-    again = strict(run("sample", "carcinoma", *FEW, "--checkpoint", "state.json", "--json").stdout)
+    again = strict(run("sample", "carcinoma", *FEW, "--resume", "state.json", "--json").stdout)
     assert again["posterior"] == first["posterior"]
-    refused = run("sample", "carcinoma", *FEW, "--checkpoint", "state.json", "--seed", "5", code=1)
+    refused = run("sample", "carcinoma", *FEW, "--resume", "state.json", "--seed", "5", code=1)
     assert "seed" in refused.stderr
 
 

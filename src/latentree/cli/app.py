@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import importlib
 import sys
 import traceback
@@ -11,10 +10,10 @@ from typing import Any
 import click
 
 from .. import __version__
+from .._registry import suggestion
 from ..errors import LatentreeError
 from .command import SETTINGS, debug_option, write_examples
 from .output import Session, note
-from .wording import for_shell
 
 __all__ = ["application"]
 
@@ -75,9 +74,8 @@ class Application(click.Group):
         """Find the command that was typed, or say which one may have been meant."""
         name = args[0]
         if name not in COMMANDS and not name.startswith("-") and not ctx.resilient_parsing:
-            near = difflib.get_close_matches(name, COMMANDS, n=1)
-            meant = f"Did you mean '{near[0]}'?" if near else f"There are {', '.join(COMMANDS)}."
-            raise click.UsageError(f"There is no command '{name}'. {meant}", ctx)
+            meant = suggestion(name, COMMANDS) or f" There are {', '.join(COMMANDS)}."
+            raise click.UsageError(f"There is no command '{name}'.{meant}", ctx)
         return super().resolve_command(ctx, args)
 
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
@@ -124,7 +122,7 @@ def _expected(error: Exception) -> str:
         return "There is not enough memory for this. Use fewer classes, starts or columns."
     if isinstance(error, OSError) and error.strerror:
         return f"{error.strerror} ('{error.filename}')" if error.filename else error.strerror
-    return for_shell(str(error))
+    return error.shown("shell") if isinstance(error, LatentreeError) else str(error)
 
 
 def _unexpected(error: Exception) -> str:

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import time
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from .command import command as command_, session
-from .options import data_argument, matching_options, model_argument, rows_out_option
+from .options import data_argument, force_option, matching_options, model_argument, rows_out_option
 from .output import emit, note
+
+if TYPE_CHECKING:
+    from .._model import Model
+    from .files import Outputs
 
 __all__ = ["command"]
 
@@ -22,36 +26,36 @@ latentree assign model.json survey.csv | head
 @data_argument
 @matching_options
 @rows_out_option("the rows")
-def command(model: str, data: str, out: str | None, as_json: bool, **reading: Any) -> None:
+@force_option
+def command(model: str, data: str, out: str | None, force: bool, as_json: bool, **reading: Any) -> None:
     """Tell which class each row belongs to.
 
-    MODEL is a model file, DATA the data: a file, '-' for standard input, or a data set of latentree by name. The
-    result has all rows and columns of DATA in their order and, appended, the most probable class and the probability
-    of every class: 'class', 'p_class0', 'p_class1', ... A model with several latent variables gives a column NAME and
-    columns 'p_NAME_0', ... for each. A name that DATA has already gets an underscore. The cells are empty in rows of
-    weight 0 and in rows that the model cannot produce.
+    MODEL is a model file, DATA the data: a file, '-' for standard input, or a data set of latentree by name. They are
+    read as the model's own data were, unless options say otherwise. The result has all rows and columns of DATA in
+    their order and, appended, the most probable class and the probability of every class: 'class', 'p_class0',
+    'p_class1', ... A model with several latent variables gives a column NAME and columns 'p_NAME_0', ... for each. A
+    name that DATA has already gets an underscore. The cells are empty in rows of weight 0 and in rows that the model
+    cannot produce.
 
     With --json and without --out the JSON object holds the appended columns.
 
     DATA may also be a folder of files or a pattern such as 'data/*.parquet'. These are read piece by piece, whatever
-    their size, and the rows are written to --out, which ends in .parquet, .csv or .tsv.
+    their size, and the rows are written to --out.
     """
-    from .data import in_pieces, load_model, open_source, table_for
-    from .files import check_outputs, check_rows_file, print_rows, write_rows
-    from .rows import assigned, joined, weighed
+    from .data import in_pieces, load_model, read_for
+    from .files import ROWS, Outputs, print_rows
+    from .rows import assigned, header, joined, weighed
 
     started = time.perf_counter()
-    if in_pieces(data):
-        return _in_pieces(model, data, out, as_json, started, reading)
-    check_rows_file("--out", out)
-    check_outputs({"--out": out}, [model, data])
+    outputs = Outputs("assign", {"--out": (ROWS, out)}, [model, data], force=force)
     loaded = load_model(model)
-    source = open_source(data, **reading)
-    table = table_for(loaded, source, **reading)
+    if in_pieces(data):
+        return _in_pieces(loaded, data, outputs, out, as_json, started, reading)
+    source, table = read_for(loaded, data, reading, need_weights=False)
+    outputs.check_rows("--out", out, header(source.frame))
     added = assigned(loaded, table)
     if out is not None:
-        write_rows(joined(weighed(source.frame), added), out)
-        note(f"{len(table.inverse):,} rows written to '{out}'.")
+        outputs.write_rows(joined(weighed(source.frame), added), out)
     elif not as_json:
         print_rows(joined(weighed(source.frame), added))
     if as_json:
@@ -63,22 +67,20 @@ def command(model: str, data: str, out: str | None, as_json: bool, **reading: An
         emit(document | ({"columns": added} if out is None else {}))
 
 
-def _in_pieces(model: str, data: str, out: str | None, as_json: bool, started: float, reading: dict[str, Any]) -> None:
+def _in_pieces(
+    model: Model, data: str, outputs: Outputs, out: str | None, as_json: bool, started: float, reading: dict[str, Any]
+) -> None:
     """Read a folder piece by piece, and write every row."""
     from ..errors import ParameterError
     from ..scale import assign
-    from .data import load_model, missing_for
-    from .files import check_outputs
+    from .data import options_of, recipe_for
 
     if out is None:
         raise ParameterError("The rows of a folder are written to a file: give --out rows.parquet.")
-    check_outputs({"--out": out}, [model])
-    told = ("format", "encoding", "delimiter", "unseen", "decimal")
-    options: dict[str, Any] = {name: reading[name] for name in told if reading.get(name) is not None}
-    options |= {"header": False} if reading.get("no_header") else {}
-    loaded = load_model(model)
-    missing = missing_for(loaded, reading.get("missing", ()), bool(reading.get("no_default_missing")))
-    rows = assign(loaded, data, out, missing=missing, **options)
+    recipe = recipe_for(model, data, reading)
+    outputs.check_rows("--out", out, ())
+    missing = set(recipe.missing_codes)
+    rows = assign(model, data, out, missing=missing, unseen=recipe.unseen, **options_of(recipe))
     note(f"{rows:,} rows written to '{out}'.")
     if as_json:
         emit({"command": "assign", "data": data, "n_rows": rows, "seconds": time.perf_counter() - started})

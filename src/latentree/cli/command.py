@@ -11,7 +11,6 @@ import click
 
 from ..errors import LatentreeWarning
 from .output import Session, note
-from .wording import for_shell
 
 __all__ = ["SETTINGS", "Command", "command", "debug_option", "option", "session", "warn", "write_examples"]
 
@@ -19,6 +18,9 @@ SETTINGS: dict[str, Any] = {"help_option_names": ["-h", "--help"], "max_content_
 
 OTHERS = "Other options"
 """The last section of the help."""
+
+RENAMED = {"--threads": "--n-jobs", "--starts": "--n-init", "--kmax": "--max-classes", "--checkpoint": "--resume"}
+"""Options of earlier versions, and what they are called now."""
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -52,6 +54,16 @@ class Command(click.Command):
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the examples."""
         write_examples(formatter, self.examples)
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Read the options; one that was renamed is answered with its new name."""
+        try:
+            return super().parse_args(ctx, args)
+        except click.NoSuchOption as error:
+            new = RENAMED.get(error.option_name)
+            if new is None or all(new not in parameter.opts for parameter in self.params):
+                raise
+            raise click.UsageError(f"{error.option_name} is called {new} now.", ctx) from None
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run it, with warnings as notes on standard error."""
@@ -121,7 +133,7 @@ def _noting_warnings(own: Session) -> Iterator[None]:
             if not issubclass(category, LatentreeWarning):
                 default(message, category, *where, **more)
                 return
-            warn(for_shell(str(message)), own)
+            warn(message.shown("shell") if isinstance(message, LatentreeWarning) else str(message), own)
 
         warnings.showwarning = show
         yield

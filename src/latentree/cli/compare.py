@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from ..score._registry import SCORES
 from .app import INTERRUPTED
 from .command import command as command_, option, session
 from .fit import MODELS
@@ -48,8 +49,7 @@ latentree compare survey.csv --drop id --classes 1-4 --bootstrap 200
     show_default=True,
     metavar="NAME,...",
     section=MODELS,
-    help="What to compare by, the first deciding: aic, aic3, bic, bice, sabic, caic, awe, draper, laplace, mled, cs, "
-    "cse, icl, variational and others.",
+    help=f"What to compare by, the first deciding: {', '.join(SCORES)}.",
 )
 @option(
     "--bootstrap",
@@ -65,19 +65,20 @@ latentree compare survey.csv --drop id --classes 1-4 --bootstrap 200
 def command(data: str, bootstrap: int | None, as_json: bool, **options: Any) -> int:
     """Compare latent class models with different numbers of classes.
 
-    Scores are -2 log-likelihood + penalty: lower is better. A fit marked ! did not converge; one marked
-    ? has a structure whose parameters the data cannot tell apart. The bootstrap likelihood-ratio test asks whether one
-    class more fits better than chance: small p-values speak for it.
+    Scores are shown so that lower is better, as in AIC = -2 LL + 2 d; with --json they are divided by -2. A fit marked
+    ! did not converge; one marked ? has a structure whose parameters the data cannot tell apart. The bootstrap
+    likelihood-ratio test asks whether one class more fits better than chance: a small p-value is evidence for it.
     """
-    from .data import open_source, table_to_learn_from
-    from .files import check_outputs
+    from .data import read_to_learn
+    from .files import CHECKPOINT, Outputs
     from .fit import fitted
 
     started = time.perf_counter()
     scores = tuple(name.strip() for name in options.pop("scores").split(",") if name.strip())
-    check_outputs({"--resume": options["resume"]}, [data])
-    source = open_source(data, **options)
-    table = table_to_learn_from(source, **options)
+    for name in scores:
+        SCORES.find(name, owner="compare", parameter="scores")
+    Outputs("compare", {"--resume": (CHECKPOINT, options["resume"])}, [data])
+    source, table = read_to_learn(data, options)
     comparison = fitted(table, options, scores, baseline=True)
     tests = {} if bootstrap is None or comparison.interrupted else _tests(table, comparison, bootstrap, options)
     if as_json:
@@ -104,16 +105,17 @@ def _show_tests(tests: Tests) -> None:
             p = "-" if test.p_value is None else f"{test.p_value:.3f}"
             cells = [f"{test.statistic:.2f}", p, f"{test.n_replicates:,}"]
         rows.append([f"{k - 1} against {k}", *cells])
-    click.echo("Bootstrap likelihood-ratio tests; a small p speaks for the larger number of classes")
+    click.echo("Bootstrap likelihood-ratio tests; a small p is evidence for the larger number of classes")
     grid(["classes", "statistic", "p", "replicates"], rows, right=["statistic", "p", "replicates"])
 
 
 def _tests(table: Table, comparison: Comparison, n_replicates: int, options: dict[str, Any]) -> Tests:
     from ..comparison import bootstrap_tests
+    from .limit import clock_for
     from .progress import meter
 
     numbers = [row["n_classes"] for row in comparison.table if row["n_classes"] > 1]
-    own = {"n_replicates": n_replicates, "n_jobs": options["n_jobs"]}
+    own = {"n_replicates": n_replicates, "n_jobs": options["n_jobs"], "budget": clock_for(options["time_limit"], table)}
     with meter(len(numbers)) as shown:
         return bootstrap_tests(table, numbers, seed=options["seed"], watch=shown.watch, **own)
 

@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Sequence
 from typing import Any
 
 import click
 
-from ..formats._models import FORMATS, format_of
+from ..formats import MODEL_FORMATS
+from ..formats._models import format_of
 from .command import command as command_, option, session
+from .options import force_option
 from .output import emit, note
-from .types import split
+from .types import Choice, split
 
 __all__ = ["command"]
 
-READABLE = [kind for kind, one in FORMATS.items() if one.is_read]
+READABLE = [kind for kind, one in MODEL_FORMATS.items() if one.is_read]
 
 READING, WRITING = "How IN is read", "How OUT is written"
 
@@ -34,7 +37,7 @@ latentree convert model.json - --to dot | dot -Tsvg > tree.svg
 @option(
     "--from",
     "from_",
-    type=click.Choice(READABLE),
+    type=Choice(READABLE),
     metavar="KIND",
     section=READING,
     help=f"What kind of file IN is: {', '.join(READABLE)}. Default: as its name ends.",
@@ -56,11 +59,12 @@ latentree convert model.json - --to dot | dot -Tsvg > tree.svg
 )
 @option(
     "--to",
-    type=click.Choice(list(FORMATS)),
+    type=Choice(list(MODEL_FORMATS)),
     metavar="KIND",
     section=WRITING,
-    help=f"What kind of file to write: {', '.join(FORMATS)}. Default: as the name of OUT ends.",
+    help=f"What kind of file to write: {', '.join(MODEL_FORMATS)}. Default: as the name of OUT ends.",
 )
+@force_option
 def command(
     source: str,
     target: str,
@@ -69,6 +73,7 @@ def command(
     inner_latent: bool,
     encoding: str | None,
     to: str | None,
+    force: bool,
     as_json: bool,
 ) -> None:
     """Convert a model file into one of another program.
@@ -90,9 +95,10 @@ def command(
     of states, cut points, and names that it cannot hold as they are; a warning tells which were changed. Reading the
     file back gives the same model. Only json keeps where a model comes from.
     """  # noqa: D301
-    from ..formats._models import save, text_of
+    from ..formats._models import text_of
+    from ..formats._text import write_text_file
     from .data import load_model
-    from .files import check_outputs
+    from .files import Kind, Outputs
 
     started = time.perf_counter()
     if latent and inner_latent:
@@ -101,14 +107,16 @@ def command(
         raise click.UsageError("Standard output cannot hold both the model and --json. Give OUT a name.")
     to = to or _kind(target)
     from_ = from_ or _kind(source, default="json")
-    if target != "-":
-        check_outputs({"OUT": target}, [source])
+    file = None if target == "-" else target
+    outputs = Outputs("convert", {"OUT": (Kind("a model", later=True), file)}, [source], force=force)
     hidden = "inner" if inner_latent else [name for text in latent for name in split(text)] or None
     model = load_model(source, format=from_, latent=hidden, encoding=encoding)
+    text = text_of(model, to)
     if target == "-":
-        click.echo(text_of(model, to).encode(), nl=False)
+        click.echo(text.encode(), nl=False)
         return
-    save(model, target, format=to)
+    outputs.check("OUT", target, _holds(target, text))
+    write_text_file(target, text)
     note(f"'{source}' ({from_}) written to '{target}' ({to}): {_size(model)}.")
     if as_json:
         tree = model.tree
@@ -117,10 +125,21 @@ def command(
         emit(document | {"seconds": time.perf_counter() - started, "warnings": session().warnings})
 
 
+def _holds(path: str, text: str) -> bool:
+    """Whether a file has this text already, so that nothing is lost."""
+    from ..errors import FileFormatError
+    from ..formats._text import read_text_file
+
+    try:
+        return os.path.isfile(path) and read_text_file(path) == text
+    except FileFormatError:
+        return False
+
+
 def _kind(path: str, default: str | None = None) -> str:
     kind = format_of(path) or default
     if kind is None:
-        endings = ", ".join(suffix for one in FORMATS.values() for suffix in one.suffixes)
+        endings = ", ".join(suffix for one in MODEL_FORMATS.values() for suffix in one.suffixes)
         raise click.UsageError(
             f"'{path}' does not tell what kind of file to write, ending in none of {endings}. Give --to."
         )

@@ -1,27 +1,43 @@
-"""Data and models as the command line names them."""
+"""Data and models as the command line names them, read by the recipe that a model keeps."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..errors import DataError, FileFormatError
-from .command import session
+from ..errors import Advice, DataError, FileFormatError, LatentreeError
+from .command import session, warn
 from .output import note
 from .rows import free_name
-from .types import Bins, merged_bins, split
+from .types import merged_bins, split
 
 if TYPE_CHECKING:
     from .._model import Model
     from .._table import Table
     from ..formats._columns import Frame
+    from ..formats._recipe import Recipe
 
-__all__ = ["Source", "load_model", "load_trace", "open_source", "shown_table", "table_for", "table_to_learn_from"]
+__all__ = [
+    "Source",
+    "in_pieces",
+    "load_model",
+    "load_search",
+    "load_trace",
+    "options_of",
+    "read_for",
+    "read_to_learn",
+    "reading_of",
+    "recipe_for",
+    "say_other_data",
+]
 
 STANDARD_INPUT = "/dev/stdin"
+
+SAME = 0.01
+"""Difference of log-likelihoods that rounding and a last step of EM explain."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,110 +52,41 @@ class Source:
         The file, if they came from one that must not be overwritten.
     frame : Frame
         All columns.
-    columns : tuple of str or None
-        Columns to use unless the user says others.
-    weights : str or None
-        Column of weights unless the user names another.
-    dropped : tuple of str
-        Columns that the user did not want and that were not even read.
+    recipe : Recipe
+        How they were read, as a model keeps it.
+    used : Recipe
+        The same for this frame, in which equal rows may have been counted.
     """
 
     name: str
     path: str | None
     frame: Frame
-    columns: tuple[str, ...] | None = None
-    weights: str | None = None
-    dropped: tuple[str, ...] = ()
+    recipe: Recipe
+    used: Recipe
 
 
-def open_source(
-    data: str, *, format: str | None, delimiter: str | None, encoding: str | None, no_header: bool, **rest: Any
-) -> Source:
-    """Read a file, standard input (``-``), or a data set by its name if there is no such file."""
-    from ..formats import read_frame
+# ---- data to learn from ------------------------------------------------------------------------------------------
 
-    if in_pieces(data):
-        header = False if no_header else None
-        reading = {"format": format, "delimiter": delimiter, "encoding": encoding, "header": header}
-        chosen = {name: rest.get(name) for name in ("columns", "drop", "weights")}
-        return _in_pieces(data, {**reading, "decimal": rest.get("decimal")}, **chosen)
-    if not os.path.exists(data) and data != "-":
-        return _data_set(data)
-    path, name = (STANDARD_INPUT, "standard input") if data == "-" else (data, Path(data).name)
-    frame = read_frame(
-        path,
-        format=format or ("csv" if data == "-" else None),
-        delimiter=delimiter,
-        encoding=encoding,
-        header=False if no_header else None,
+
+def read_to_learn(data: str, options: Mapping[str, Any]) -> tuple[Source, Table]:
+    """Read data whose states are those that they have."""
+    from ..formats._recipe import Recipe
+
+    recipe = Recipe(
+        weights=options["weights"],
+        format=options["format"],
+        encoding=options["encoding"],
+        delimiter=options["delimiter"],
+        header=not options["no_header"],
+        decimal=options["decimal"],
+        missing=_parts(options["missing"]),
+        default_missing=not options["no_default_missing"],
+        bins=merged_bins(options["bins"]),
+        merge_rare=options["merge_rare"],
+        keep_levels=options["keep_levels"],
     )
-    return Source(name, None if data == "-" else data, frame)
-
-
-def in_pieces(data: str) -> bool:
-    """Whether the data are a folder of files, or all files that fit a pattern."""
-    return os.path.isdir(data) or (not os.path.exists(data) and any(c in data for c in "*?["))
-
-
-def _in_pieces(data: str, reading: Mapping[str, Any], columns: Any, drop: Any, weights: str | None) -> Source:
-    """Read a folder or all files that fit a pattern, piece by piece; equal rows become one with a weight."""
-    from ..formats._columns import Frame
-    from ..scale import read_pieces
-
-    chosen = [name for text in columns or () for name in split(text)] or None
-    dropped = [name for text in drop or () for name in split(text)]
-    given: dict[str, Any] = {name: value for name, value in reading.items() if value is not None}
-    found = read_pieces(data, columns=chosen, drop=dropped, weights=weights, **given)
-    assert found.weights is not None
-    count = weights or free_name("rows", found.columns)
-    frame = Frame({**found.columns, count: found.weights})
-    note(f"'{data}': {found.weights.sum():,.6g} rows, {frame.n_rows:,} of them distinct. Those are used, with weights.")
-    return Source(Path(data).name, None, frame, weights=count, dropped=tuple(dropped))
-
-
-def _data_set(name: str) -> Source:
-    from .. import datasets
-
-    if name not in (*datasets.names(), *datasets.names(shipped=False)):
-        raise DataError(
-            f"There is no file '{name}', nor a data set of that name. "
-            "Check the path, or see 'latentree datasets' for what there is."
-        )
-    about = datasets.describe(name)
-    frame = datasets.read(name)
-    some = f" {len(about.use)} of its {len(frame.columns)} columns are used; see --columns." if about.use else ""
-    note(f"There is no file '{name}': using the data set of that name.{some}")
-    return Source(name, None, frame, about.use or None, about.weights)
-
-
-def table_to_learn_from(
-    source: Source,
-    *,
-    columns: Sequence[str],
-    drop: Sequence[str],
-    weights: str | None,
-    bins: Sequence[Bins],
-    merge_rare: float | None,
-    missing: Sequence[str],
-    no_default_missing: bool,
-    decimal: str = ".",
-    **rest: Any,
-) -> Table:
-    """Make a table whose states are those of the data."""
-    from ..formats._frame import table_from
-
-    known = source.frame.columns
-    return table_from(
-        source.frame,
-        columns=_names(columns, known) or source.columns,
-        drop=[name for name in _names(drop, known) if name not in source.dropped],
-        weights=weights or source.weights,
-        bins=merged_bins(bins),
-        merge_rare=merge_rare,
-        missing=missing_texts(missing, no_default_missing),
-        decimal=decimal,
-        note=_note_of_data,
-    )
+    source = _opened(data, recipe, options["columns"], options["drop"])
+    return source, source.used.table(source.frame, note=_note_of_data)
 
 
 def _note_of_data(text: str) -> None:
@@ -148,77 +95,224 @@ def _note_of_data(text: str) -> None:
     note(text, label="Note:")
 
 
-def table_for(
-    model: Model,
-    source: Source,
-    *,
-    weights: str | None,
-    unseen: str,
-    missing: Sequence[str],
-    no_default_missing: bool,
-    decimal: str = ".",
-    **rest: Any,
-) -> Table:
-    """Make a table whose states are those of a model; what was missing for 'fit' is missing again."""
-    from ..formats._frame import table_from
+def _opened(
+    data: str, recipe: Recipe, columns: Sequence[str] = (), drop: Sequence[str] = (), *, own_weights: bool = True
+) -> Source:
+    """Read a file, standard input (``-``), or a data set by its name if there is no such file."""
+    if in_pieces(data):
+        return _from_pieces(data, replace(recipe, columns=_parts(columns) or None, drop=_parts(drop)))
+    if not os.path.exists(data) and data != "-":
+        source = _data_set(data, recipe, own_weights)
+    elif data == "-":
+        own = replace(recipe, format=recipe.format or "csv")
+        source = Source("standard input", None, own.frame(STANDARD_INPUT), recipe, recipe)
+    else:
+        source = Source(Path(data).name, data, recipe.frame(data), recipe, recipe)
+    known = source.frame.columns
+    chosen = replace(source.recipe, columns=_names(columns, known) or source.recipe.columns, drop=_names(drop, known))
+    return replace(source, recipe=chosen, used=chosen)
 
-    return table_from(
-        source.frame,
-        variables=model.variables,
-        weights=weights or source.weights,
-        unseen=unseen,
-        missing=missing_for(model, missing, no_default_missing),
-        decimal=decimal,
+
+def in_pieces(data: str) -> bool:
+    """Whether the data are a folder of files, or all files that fit a pattern."""
+    return os.path.isdir(data) or (not os.path.exists(data) and any(c in data for c in "*?["))
+
+
+def options_of(recipe: Recipe) -> dict[str, Any]:
+    """Return how files are read, as functions that read in pieces take it."""
+    told = {name: getattr(recipe, name) for name in ("format", "encoding", "delimiter")}
+    told |= {"header": None if recipe.header else False, "decimal": recipe.decimal}
+    return {name: value for name, value in told.items() if value is not None}
+
+
+def _from_pieces(data: str, recipe: Recipe) -> Source:
+    """Read a folder or all files that fit a pattern, piece by piece; equal rows become one with a weight."""
+    from ..formats._columns import Frame
+    from ..scale import read_pieces
+
+    columns = None if recipe.columns is None else list(recipe.columns)
+    found = read_pieces(data, columns=columns, drop=list(recipe.drop), weights=recipe.weights, **options_of(recipe))
+    assert found.weights is not None
+    count = recipe.weights or free_name("rows", found.columns)
+    frame = Frame({**found.columns, count: found.weights})
+    note(f"'{data}': {found.weights.sum():,.6g} rows, {frame.n_rows:,} of them distinct. Those are used, with weights.")
+    return Source(Path(data).name, None, frame, recipe, replace(recipe, weights=count, drop=()))
+
+
+def _data_set(name: str, recipe: Recipe, own_weights: bool) -> Source:
+    from .. import datasets
+    from .._registry import suggestion
+
+    known = [*datasets.names(), *datasets.names(shipped=False)]
+    if name not in known:
+        raise DataError(
+            f"There is no file '{name}', nor a data set of that name.{suggestion(name, known)} "
+            "Check the path, or see 'latentree datasets' for what there is."
+        )
+    about = datasets.describe(name)
+    frame = datasets.read(name)
+    some = f" {len(about.use)} of its {len(frame.columns)} columns are used; see --columns." if about.use else ""
+    note(f"There is no file '{name}': using the data set of that name.{some}")
+    weights = recipe.weights or (about.weights if own_weights else None)
+    own = replace(recipe, columns=about.use or None, weights=weights)
+    return Source(name, None, frame, own, own)
+
+
+def _names(given: Sequence[str], known: Any) -> tuple[str, ...]:
+    # A name that holds a comma needs no quotes if it is the whole of the option.
+    return tuple(name for text in given for name in ([text] if text in known else split(text)))
+
+
+def _parts(given: Sequence[str]) -> tuple[str, ...]:
+    return tuple(part for text in given for part in split(text))
+
+
+# ---- data for a model ----------------------------------------------------------------------------------------------
+
+
+def read_for(model: Model, data: str, options: Mapping[str, Any], *, need_weights: bool = True) -> tuple[Source, Table]:
+    """Read data whose states are those of a model, as its own data were read unless options say otherwise."""
+    recipe = recipe_for(model, data, options)
+    if in_pieces(data):
+        source = _from_pieces(data, replace(recipe, columns=tuple(own.name for own in model.variables)))
+    else:
+        source = _opened(data, recipe, own_weights=not options["no_weights"])
+    used = replace(source.used, columns=None, drop=())
+    if used.weights is not None and not need_weights and used.weights not in source.frame.columns:
+        note(f"There is no column '{used.weights}' of weights, and none is needed: every row counts once.")
+    try:
+        return source, used.table(source.frame, model=model, need_weights=need_weights)
+    except DataError as error:
+        told = _reading(recipe, ("encoding", "delimiter", "header", "decimal"))
+        if not told:
+            raise
+        raise DataError(
+            "{error} The data were read with {told}; give other options if these data differ.",
+            error=error.shown("shell"),
+            told=told,
+        ) from None
+
+
+def _is_data_set(data: str) -> bool:
+    return data != "-" and not os.path.exists(data) and not in_pieces(data)
+
+
+def recipe_for(model: Model, data: str, options: Mapping[str, Any]) -> Recipe:
+    """Return how to read data for a model: as its own were, unless options say otherwise, which is told."""
+    from ..formats._recipe import Recipe
+
+    kept = replace(Recipe.of(model), columns=None, drop=(), format=None)
+    kept = _fitting(kept, data, options["format"])
+    given: dict[str, Any] = {
+        name: options[name]
+        for name in ("weights", "encoding", "delimiter", "decimal", "unseen")
+        if options[name] is not None
+    }
+    if options["no_weights"]:
+        if options["weights"] is not None:
+            raise DataError("--weights and --no-weights exclude each other. Give one of them.")
+        given["weights"] = None
+    if options["no_header"] is not None:
+        given["header"] = not options["no_header"]
+    if options["no_default_missing"] is not None:
+        given["default_missing"] = not options["no_default_missing"]
+    more = tuple(code for code in _parts(options["missing"]) if code not in kept.missing)
+    recipe = replace(kept, **given, missing=(*kept.missing, *more), format=options["format"])
+    _say(kept, recipe)
+    return recipe
+
+
+def _fitting(kept: Recipe, data: str, format: str | None) -> Recipe:
+    """Leave out what files of another kind do not have."""
+    from ..formats import DATA_FORMATS, SUFFIXES
+
+    kind = format or SUFFIXES.get(Path(data.lower().removesuffix(".gz")).suffix)
+    taken = () if _is_data_set(data) else DATA_FORMATS.get(kind or "csv", DATA_FORMATS["csv"]).options
+    plain = {name: _default(kept, name) for name in ("encoding", "delimiter", "header") if name not in taken}
+    return replace(kept, **plain)
+
+
+TOLD = ("weights", "encoding", "delimiter", "header", "decimal", "missing", "default_missing")
+
+
+def _say(kept: Recipe, recipe: Recipe) -> None:
+    """Tell what is read as for the model, and what otherwise."""
+    same = [name for name in TOLD if getattr(recipe, name) == getattr(kept, name)]
+    other = [name for name in TOLD if name not in same and getattr(kept, name) != _default(kept, name)]
+    told = [f"Read as for the model, with {said}." if (said := _reading(recipe, same)) else ""]
+    told += [f"The model was made with {_reading(kept, other)}; here it is otherwise, as asked." if other else ""]
+    if any(told):
+        note(" ".join(filter(None, told)))
+
+
+def _default(recipe: Recipe, name: str) -> Any:
+    return next(own.default for own in fields(recipe) if own.name == name)
+
+
+def reading_of(model: Model) -> str:
+    """Return how the data of a model were read, as options; empty if nothing is special."""
+    from ..formats._recipe import Recipe
+
+    recipe = Recipe.of(model)
+    told = _reading(recipe, [own.name for own in fields(recipe) if own.name != "bins"])
+    bins: Any = recipe.bins
+    if isinstance(bins, Mapping):
+        bins = {name: cut if isinstance(cut, int) else ":".join([*map(str, cut), ""]) for name, cut in bins.items()}
+    return f"{told} {Advice('bins', bins).shown('shell')}".strip() if bins else told
+
+
+def _reading(recipe: Recipe, names: Sequence[str]) -> str:
+    """Return what differs from the defaults, as options."""
+    values = {name: getattr(recipe, name) for name in names}
+    return " ".join(
+        Advice(name, value).shown("shell") for name, value in values.items() if value != _default(recipe, name)
     )
 
 
-def missing_for(model: Model, given: Sequence[str], no_default: bool) -> set[str]:
-    """Return the cells that count as missing, those that did for the model among them."""
-    told = model.provenance.get("options")
-    options: Mapping[str, Any] = told if isinstance(told, Mapping) else {}
-    codes = [*given, *(text for text in options.get("missing", ()) if isinstance(text, str))]
-    return missing_texts(codes, no_default or options.get("no_default_missing") is True)
+def say_other_data(model: Model, source: Source, found: Mapping[str, Any]) -> None:
+    """Warn if data of the name that the model knows have another ``n`` or ``log_likelihood``."""
+    if model.provenance.get("data") != source.name:
+        return
+    for name, what, slack in (("n", "number of rows", 0.0), ("log_likelihood", "log-likelihood", SAME)):
+        known = model.provenance.get(name)
+        if isinstance(known, int | float) and abs(known - found[name]) > slack + 1e-6 * abs(known):
+            warn(
+                f"By the model file, '{source.name}' has the {what} {known:,.10g}; now it is {found[name]:,.10g}. "
+                "These are not the data that the model was made from, or they are read in another way."
+            )
+            return
 
 
-def missing_texts(given: Sequence[str], no_default: bool) -> set[str]:
-    """Return the cells that count as missing."""
-    from ..formats._frame import MISSING_TEXTS
-
-    return {"", *(() if no_default else MISSING_TEXTS), *(part for text in given for part in split(text))}
-
-
-def _names(given: Sequence[str], known: Any) -> list[str]:
-    # A name that holds a comma needs no quotes if it is the whole of the option.
-    return [name for text in given for name in ([text] if text in known else split(text))]
-
-
-def shown_table(model: Model, data: str | None, **reading: Any) -> tuple[Table | None, str | None]:
-    """Rows to show beside a model, if any were named, and the file they are from."""
-    if data is None:
-        return None, None
-    source = open_source(data, **reading)
-    return table_for(model, source, **reading), source.path
+# ---- models ----------------------------------------------------------------------------------------------------------
 
 
 def load_trace(path: str | None) -> list[Any] | None:
-    """Read the steps of a search: a list, an object with the list under ``trace``, a model file or a checkpoint."""
+    """Read the steps of a search, if a file is named; see :func:`load_search`."""
+    return None if path is None else load_search(path)[0]
+
+
+def load_search(path: str) -> tuple[list[Any], str]:
+    """Read the steps of a search and the name of its score.
+
+    The file holds a list, an object with the list under ``trace``, a model or a checkpoint.
+    """
     import json
 
     from .._files import read_text
 
-    if path is None:
-        return None
     try:
         found = json.loads(read_text(path))
+    except LatentreeError:
+        raise
     except (ValueError, RecursionError) as error:
-        raise FileFormatError(f"'{path}' is no JSON file: {error}.") from None
-    steps = found
+        raise FileFormatError(f"'{path}' is not a JSON file: {error}.") from None
+    steps, score = found, None
     if isinstance(found, dict):
         inside = next((found[key] for key in ("provenance", "payload") if isinstance(found.get(key), dict)), found)
-        steps = found.get("trace", inside.get("trace"))
+        steps, score = found.get("trace", inside.get("trace")), found.get("score", inside.get("score"))
     if not isinstance(steps, list):
         raise FileFormatError(f"'{path}' holds no list of steps, nor an object with one under 'trace'.")
-    return steps
+    return steps, score if isinstance(score, str) else "bic"
 
 
 def load_model(path: str, **options: Any) -> Model:

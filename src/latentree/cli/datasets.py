@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 import click
 from click.shell_completion import CompletionItem
 
-from .command import command as command_, option, session
+from .command import command as command_, session
+from .options import force_option, rows_out_option
 from .output import emit, note, printable
 
 if TYPE_CHECKING:
@@ -31,14 +32,9 @@ def _complete(ctx: click.Context, param: click.Parameter, incomplete: str) -> li
 
 @command_("datasets", examples=EXAMPLES)
 @click.argument("name", required=False, shell_complete=_complete)
-@option(
-    "--out",
-    type=click.Path(),
-    section="Output",
-    metavar="FILE",
-    help="Write the data set to this file: CSV, TSV if it ends in .tsv, gzipped if in .gz.",
-)
-def command(name: str | None, out: str | None, as_json: bool) -> None:
+@rows_out_option("the data set")
+@force_option
+def command(name: str | None, out: str | None, force: bool, as_json: bool) -> None:
     """List, describe or export bundled data sets.
 
     Without NAME all data sets are listed, with it one is described, and with --out written to a file.
@@ -55,7 +51,7 @@ def command(name: str | None, out: str | None, as_json: bool) -> None:
 
     about = describe(name)
     if out is not None:
-        _export(about, out)
+        _export(about, out, force)
     if as_json:
         emit({"command": "datasets", **asdict(about), "n": about.rows, "warnings": session().warnings})
     elif out is None:
@@ -77,14 +73,14 @@ def _list(as_json: bool) -> None:
     click.echo(click.wrap_text(f"\nNot part of latentree, read from the folder LATENTREE_DATA: {elsewhere}."))
 
 
-def _export(about: DataSet, out: str) -> None:
+def _export(about: DataSet, out: str, force: bool) -> None:
     from ..datasets import read
-    from .files import check_outputs, check_rows_file, write_rows
+    from .files import ROWS, Outputs
     from .rows import weighed
 
-    check_rows_file("--out", out)
-    check_outputs({"--out": out}, [])
+    outputs = Outputs("datasets", {"--out": (ROWS, out)}, [], force=force)
     columns = weighed(read(about.name))
-    write_rows(columns, out)
-    used = f" All {len(columns)} columns are there; by its name, {len(about.use)} are used." if about.use else ""
-    note(f"'{about.name}' written to '{out}'.{used}")
+    outputs.check_rows("--out", out, list(columns), list(columns))
+    outputs.write_rows(columns, out)
+    if about.use:
+        note(f"All {len(columns)} columns of '{about.name}' are there; by its name, {len(about.use)} are used.")

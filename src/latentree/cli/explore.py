@@ -9,9 +9,11 @@ from typing import Any
 
 import click
 
+from ..formats._models import format_of
 from .command import command as command_, option, session
-from .options import matching_options, model_argument, shown_data_option, trace_option
+from .options import force_option, matching_options, model_argument, shown_data_option, trace_option
 from .output import emit, note
+from .types import Choice
 
 __all__ = ["command"]
 
@@ -29,13 +31,14 @@ latentree explore model.json --data survey.csv --out survey.html --no-open
     type=click.Path(),
     section="Output",
     metavar="FILE",
-    help="Where the page is written. Default: the model's name with .html, in the current folder.",
+    help="Where the page is written, ending in .html. Default: the model's name with .explorer.html, in the current "
+    "folder.",
 )
 @option("--open/--no-open", "opening", default=True, section="Output", help="Show it in the browser, or only write it.")
 @option("--title", metavar="TEXT", section="Output", help="Title of the page.")
 @option(
     "--style",
-    type=click.Choice(["rows", "radial"]),
+    type=Choice(["rows", "radial"]),
     section="Output",
     help="How the tree is drawn at first: from left to right, or around a circle. Default: rows up to some 60 leaves.",
 )
@@ -50,6 +53,7 @@ latentree explore model.json --data survey.csv --out survey.html --no-open
 @shown_data_option
 @trace_option
 @matching_options
+@force_option
 def command(
     model: str,
     out: str | None,
@@ -59,6 +63,7 @@ def command(
     max_rows: int | None,
     data: str | None,
     trace: str | None,
+    force: bool,
     as_json: bool,
     **reading: Any,
 ) -> None:
@@ -70,17 +75,20 @@ def command(
 
     The page holds the rows of --data. Do not send it to people who must not see them.
     """
-    from ..report import explore
-    from .data import load_model, load_trace, shown_table
-    from .files import check_outputs
+    from ..report import Report
+    from .data import load_model, load_trace, read_for, say_other_data
+    from .files import PAGE, Outputs
 
     started = time.perf_counter()
     loaded = load_model(model)
-    path = out or f"{_stem(model)}.html"
-    check_outputs({"--out": path}, inputs=(model, data, trace))
-    table, _ = shown_table(loaded, data, **reading)
-    page = explore(loaded, table, trace=load_trace(trace), title=title or _stem(model), style=style, max_rows=max_rows)
-    page.save(path)
+    path = out or f"{_stem(model)}.explorer.html"
+    outputs = Outputs("explore", {"--out": (PAGE, path)}, [model, data, trace], force=force)
+    source, table = (None, None) if data is None else read_for(loaded, data, reading)
+    report = Report.of(loaded, table, trace=load_trace(trace))
+    if source is not None:
+        say_other_data(loaded, source, report.contents)
+    page = report.explore(title=title or _stem(model), style=style, max_rows=max_rows)
+    outputs.write_page(page, path)
     note(f"Page written to '{path}' ({len(page.html) / 1e6:.1f} MB).")
     if opening and not _open(path):
         note("No browser could be opened here; open the file in one.")
@@ -100,7 +108,8 @@ def command(
 
 
 def _stem(model: str) -> str:
-    return Path(model).name.removesuffix(".gz").removesuffix(".json") or "model"
+    name = Path(model).name.removesuffix(".gz")
+    return (Path(name).stem if format_of(name) else name) or "model"
 
 
 def _open(path: str) -> bool:

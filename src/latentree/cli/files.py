@@ -1,45 +1,197 @@
-"""Where results go: checked before the work begins, written whole or not at all."""
+"""Where results go: the kind of file by its ending, checked before the work begins, written whole or not at all.
+
+A file that is there already is replaced only if the same command made it, or with ``--force``. Pages, pictures, steps,
+draws and latentree's own model files say which command made them. Files of rows cannot: one counts as made by the same
+command if its header is the one to be written (see :meth:`Outputs.check_rows`). Model files of other programs are
+replaced only with ``--force``; ``convert`` also replaces a file in which nothing would change.
+"""
 
 from __future__ import annotations
 
 import csv
 import io
 import os
+import re
+import sys
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from ..errors import ParameterError
+from ..formats import MODEL_FORMATS
+from ..formats._models import format_of
+from .output import note, printable
 
-__all__ = ["check_outputs", "check_rows_file", "print_rows", "write_rows"]
+if TYPE_CHECKING:
+    from .._model import Model
+    from ..report import Page
 
-NO_ROWS = (".parquet", ".pq", ".arff", ".hlcm", ".json", ".xlsx", ".xls", ".feather")
-"""Names that promise another format than rows are written in."""
+__all__ = ["CHECKPOINT", "DRAWS", "MODEL", "PAGE", "PICTURE", "ROWS", "STEPS", "Kind", "Outputs", "print_rows"]
+
+HEAD = 1 << 16
+"""Bytes at the beginning of a page or picture in which its mark stands."""
 
 
-def check_outputs(outputs: Mapping[str, str | None], inputs: Sequence[str | None]) -> None:
-    """Refuse, before any work is done, files that cannot or should not be written.
+@dataclass(frozen=True)
+class Kind:
+    """A kind of result, and how names of files that can hold it end.
+
+    Attributes
+    ----------
+    what : str
+        What is written.
+    endings : tuple of str
+        How names may end; none: any name will do.
+    gzipped : tuple of str
+        Those of them that ``.gz`` may follow.
+    later : bool
+        Whether it is seen later, from what is to be written, if a file that is there may be replaced.
+    """
+
+    what: str
+    endings: tuple[str, ...] = ()
+    gzipped: tuple[str, ...] = ()
+    later: bool = False
+
+    def knows(self, path: str) -> bool:
+        """Whether a name ends in one of the endings.
+
+        Examples
+        --------
+        >>> PAGE.knows("tree.HTML"), PAGE.knows("tree.pdf"), ROWS.knows("rows.tsv.gz"), ROWS.knows("rows.parquet.gz")
+        (True, False, True, False)
+        """
+        name = Path(path).name.lower()
+        return not self.endings or name.endswith((*self.endings, *(f"{ending}.gz" for ending in self.gzipped)))
+
+    def __str__(self) -> str:
+        more = f", gzipped if .gz follows {' or '.join(self.gzipped[:2])}" if self.gzipped else ""
+        return f"{', '.join(self.endings)}{more if len(self.gzipped) < len(self.endings) else ', each also with .gz'}"
+
+
+_MODELS = tuple(ending for one in MODEL_FORMATS.values() for ending in one.suffixes)
+_TEXTS = (".csv", ".tsv", ".tab")
+MODEL = Kind("a model", _MODELS, _MODELS)
+_PARQUET = (".parquet", ".pq")
+ROWS = Kind("rows", (*_TEXTS, *_PARQUET), _TEXTS, later=True)
+PAGE = Kind("a page", (".html", ".htm"))
+STEPS = Kind("steps", (".json",))
+DRAWS = Kind("draws", (".nc",))
+PICTURE = Kind("a picture", (".png",))
+CHECKPOINT = Kind("a checkpoint", later=True)
+"""Which the library itself knows; it never replaces other files by one."""
+
+
+class Outputs:
+    """The files that one command is asked to write.
 
     Parameters
     ----------
-    outputs : mapping
-        File by option, None for those not given.
-    inputs : sequence
-        Files that are read and must stay as they are.
+    command : str
+        Name of the command.
+    files : mapping of str to (Kind, str or None)
+        What kind of result goes to which file, by the option that names it; None for those not given.
+    inputs : sequence of str or None
+        Files that are read and must stay as they are, even with ``force``.
+    force : bool
+        Whether files may be replaced that the command did not make.
     """
-    seen: dict[str, str] = {}
-    for option, path in outputs.items():
-        if path is None:
-            continue
-        _check_place(option, path)
-        real = os.path.realpath(path)
-        if any(other is not None and _same(real, other) for other in inputs):
-            raise ParameterError(f"{option} '{path}' is the file that is read. Give another name.")
-        if real in seen and not _is_special(real):
-            raise ParameterError(f"{seen[real]} and {option} name the same file '{path}'. Give one of them another.")
-        seen[real] = option
+
+    def __init__(
+        self,
+        command: str,
+        files: Mapping[str, tuple[Kind, str | None]],
+        inputs: Sequence[str | None],
+        *,
+        force: bool = False,
+    ) -> None:
+        self.mark = f"latentree {command}"
+        self.force = force
+        seen: dict[str, str] = {}
+        for option, (kind, path) in files.items():
+            if path is None:
+                continue
+            _check_place(option, path)
+            real = os.path.realpath(path)
+            if any(other is not None and _same(real, other) for other in inputs):
+                raise ParameterError(f"{option} '{path}' is the file that is read. Give another name.")
+            if _is_special(real):
+                continue
+            if not kind.knows(path):
+                raise ParameterError(
+                    f"{option} '{path}': {kind.what} cannot be written to a file of that name. It must end in {kind}."
+                )
+            if real in seen:
+                raise ParameterError(f"{seen[real]} and {option} name the same file '{path}'. Rename one of them.")
+            seen[real] = option
+            if not kind.later:
+                self.check(option, path, _made_by(real, kind) == self.mark)
+
+    def check(self, option: str, path: str, is_own: bool) -> None:
+        """Refuse to replace a file, other than an empty one, that the command did not make."""
+        if self.force or is_own or not os.path.isfile(path) or not os.path.getsize(path):
+            return
+        raise ParameterError(
+            f"{option} '{path}' is there already, and '{self.mark}' did not make it. Give another name, or --force to "
+            "replace it."
+        )
+
+    def check_rows(
+        self, option: str, path: str | None, first: Sequence[str], last: Sequence[str] | None = None
+    ) -> None:
+        """Refuse to replace a file of rows whose header is not the one to be written.
+
+        Parameters
+        ----------
+        option, path
+            What names the file, and the file.
+        first, last : sequence of str
+            Columns that the header begins and ends with. Without ``last``, probabilities of classes follow the first.
+        """
+        if path is None or not os.path.isfile(path):
+            return
+        header, n = _header(path), len(first)
+        ends = any(name.startswith("p_") for name in header[n:]) if last is None else header[-len(last) :] == [*last]
+        self.check(option, path, header[:n] == [*first] and ends)
+
+    def write_model(self, model: Model, path: str) -> None:
+        """Write a model in the format that the name stands for."""
+        from ..formats._models import save
+
+        save(model, path)
+        note(f"Model written to '{path}'.")
+
+    def write_page(self, page: Page, path: str) -> None:
+        """Write a page that says which command made it."""
+        from .._files import write_atomically
+
+        mark = f'<meta name="generator" content="{self.mark}">'
+        write_atomically(path, page.html.replace("<head>\n", f"<head>\n{mark}\n", 1))
+
+    def write_json(self, document: Mapping[str, Any], path: str) -> None:
+        """Write a JSON object that says which command made it."""
+        import json
+
+        from .._files import write_atomically
+        from .output import plain
+
+        write_atomically(path, json.dumps({"command": self.mark, **plain(document)}, indent=1) + "\n")
+
+    def write_rows(self, columns: Mapping[str, Sequence[Any]], path: str) -> None:
+        """Write columns to a CSV, TSV or Parquet file, in one step."""
+        from ..formats._csv import write_csv
+
+        if path.lower().endswith(_PARQUET):
+            _write_parquet(columns, path)
+        else:
+            write_csv(columns, path, delimiter=_delimiter(path))
+        note(f"{len(next(iter(columns.values()), ())):,} rows written to '{path}'.")
+
+
+# ---- what there is ---------------------------------------------------------------------------------------------------
 
 
 def _check_place(option: str, path: str) -> None:
@@ -62,28 +214,91 @@ def _same(real: str, other: str) -> bool:
     return os.path.samefile(real, other)
 
 
-def check_rows_file(option: str, path: str | None) -> None:
-    """Refuse a name that promises another format."""
-    suffix = Path(path or "").suffix.lower()
-    if suffix in NO_ROWS:
-        raise ParameterError(f"{option} '{path}': rows are written as CSV or TSV, not as {suffix}. Use .csv or .tsv.")
+def _made_by(path: str, kind: Kind) -> str | None:
+    """Which command a file says that it was made by."""
+    if not os.path.isfile(path):
+        return None
+    if kind is DRAWS:  # an attribute that only draws have
+        return "latentree sample" if b"latentree_layout" in Path(path).read_bytes() else None
+    if kind in (PAGE, PICTURE):
+        with open(path, "rb") as file:
+            found = re.search(rb'(?:<meta name="generator" content="|Software\0)(latentree [a-z-]+)', file.read(HEAD))
+        return found[1].decode() if found else None
+    if kind is STEPS or format_of(path) == "json":
+        return _maker_of_json(path)
+    return None
 
 
-def write_rows(columns: Mapping[str, Sequence[Any]], path: str) -> None:
-    """Write columns to a CSV or TSV file, in one step."""
-    from ..formats._csv import write_csv
+def _maker_of_json(path: str) -> str | None:
+    import json
 
-    write_csv(columns, path, delimiter="\t" if _is_tsv(path) else ",")
+    from ..formats._text import read_text_file
+
+    try:
+        found = json.loads(read_text_file(path))
+    except (ValueError, RecursionError):  # FileFormatError is a ValueError
+        return None
+    if not isinstance(found, dict):
+        return None
+    origin = found.get("provenance") if found.get("format") == "latentree-model" else found
+    maker = origin.get("command") if isinstance(origin, dict) else None
+    return maker if isinstance(maker, str) else None
 
 
-def _is_tsv(path: str) -> bool:
-    return path.lower().removesuffix(".gz").endswith((".tsv", ".tab"))
+def _header(path: str) -> list[str]:
+    """Names of the columns of a file of rows; none if it is something else."""
+    try:
+        if path.lower().endswith(_PARQUET):
+            import pyarrow.parquet as pq
+
+            return list(pq.read_schema(path).names)
+        import gzip
+
+        opener: Any = gzip.open if path.lower().endswith(".gz") else open
+        with opener(path, "rt", encoding="utf-8-sig", newline="") as file:
+            return next(csv.reader(file, delimiter=_delimiter(path)), [])
+    except Exception:  # whatever it is, it is not such a file
+        return []
+
+
+# ---- rows ------------------------------------------------------------------------------------------------------------
+
+
+def _delimiter(path: str) -> str:
+    return "\t" if path.lower().removesuffix(".gz").endswith((".tsv", ".tab")) else ","
+
+
+def _write_parquet(columns: Mapping[str, Sequence[Any]], path: str) -> None:
+    from .._files import write_atomically
+    from ..errors import missing_extra
+
+    try:
+        import pyarrow as pa
+        import pyarrow.parquet as pq
+    except ImportError:
+        raise missing_extra("Parquet files need PyArrow", "parquet") from None
+    out = io.BytesIO()
+    pq.write_table(pa.table({name: _arrow(pa, cells) for name, cells in columns.items()}), out)
+    write_atomically(path, out.getvalue())
+
+
+def _arrow(pa: Any, cells: Sequence[Any]) -> Any:
+    try:
+        return pa.array(cells)
+    except (pa.ArrowException, TypeError, ValueError, OverflowError):  # cells of several types
+        return pa.array([None if cell is None else str(cell) for cell in cells])
 
 
 def print_rows(columns: Mapping[str, Sequence[Any]]) -> None:
-    """Write columns as CSV to standard output, in UTF-8 as files are, whatever the terminal speaks."""
+    """Write columns as CSV to standard output, in UTF-8 as files are, whatever the terminal speaks.
+
+    On a terminal, characters that would steer it are shown by their codes.
+    """
     out = io.StringIO(newline="")
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow(columns)
     writer.writerows(zip(*columns.values(), strict=True))
-    click.echo(out.getvalue().encode("utf-8", "surrogatepass"), nl=False)
+    text = out.getvalue()
+    if sys.stdout.isatty():
+        text = printable(text)
+    click.echo(text.encode("utf-8", "surrogatepass"), nl=False)

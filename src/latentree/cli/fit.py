@@ -10,15 +10,25 @@ import click
 
 from .app import INTERRUPTED
 from .command import command as command_, option, session, warn
-from .options import assign_option, data_argument, fitting_options, learning_options, resume_option, score_option
+from .options import (
+    assign_option,
+    data_argument,
+    fitting_options,
+    force_option,
+    learning_options,
+    model_out_option,
+    resume_option,
+    score_option,
+)
 from .output import emit, note, print_report, tell_resumed
 from .types import CLASSES
 
 if TYPE_CHECKING:
     from .._table import Table
+    from ..comparison import Comparison
     from ..estimation import Fit
-    from ..report import Comparison
     from .data import Source
+    from .files import Outputs
 
 __all__ = ["command", "fitted"]
 
@@ -49,14 +59,9 @@ MODELS, OUTPUT = "Which models", "Output"
 @resume_option(MODELS)
 @fitting_options
 @learning_options
-@option(
-    "--out",
-    type=click.Path(),
-    metavar="FILE",
-    section=OUTPUT,
-    help="Write the best model to this file: JSON, or another kind as its name ends; see 'convert'.",
-)
+@model_out_option("--out", "the best model")
 @assign_option(OUTPUT)
+@force_option
 @option("--all", "everything", is_flag=True, section=OUTPUT, help="Show all variables and states, however many.")
 @option(
     "--statistics",
@@ -65,7 +70,14 @@ MODELS, OUTPUT = "Which models", "Output"
     help="Also G2 and X2, bivariate residuals, how surely rows belong to their classes, and more scores.",
 )
 def command(
-    data: str, out: str | None, assign: str | None, everything: bool, statistics: bool, as_json: bool, **options: Any
+    data: str,
+    out: str | None,
+    assign: str | None,
+    force: bool,
+    everything: bool,
+    statistics: bool,
+    as_json: bool,
+    **options: Any,
 ) -> int:
     """Latent class analysis: find groups of rows that answer alike.
 
@@ -74,43 +86,46 @@ def command(
 
     How many classes there are is learned, unless --classes says which numbers to compare. The best model is shown: how
     large its classes are and how they answer. AIC = -2 LL + 2 d and BIC = -2 LL + d ln N, where d is the number of
-    parameters: lower is better; --json and model files have LL - d and LL - d/2 ln N, higher being better. Relative
-    entropy is 1 if the classes of all rows are certain, 0 if they are unknown.
+    parameters: lower is better (with --json, these divided by -2). Relative entropy says how certain the classes of the
+    rows are: 1 certain, 0 not at all.
 
     Ctrl-C stops the fitting; the best model so far is shown and written, and the exit status is 130.
     """
-    from .data import open_source, table_to_learn_from
-    from .files import check_outputs, check_rows_file
+    from .data import read_to_learn
+    from .files import CHECKPOINT, MODEL, ROWS, Outputs
+    from .rows import header
 
     started = time.perf_counter()
-    check_rows_file("--assign", assign)
     resume = options["resume"]
-    check_outputs({"--out": out, "--assign": assign, "--resume": resume}, [data])
-    source = open_source(data, **options)
-    table = table_to_learn_from(source, **options)
+    files = {"--out": (MODEL, out), "--assign": (ROWS, assign), "--resume": (CHECKPOINT, resume)}
+    outputs = Outputs("fit", files, [data], force=force)
+    source, table = read_to_learn(data, options)
+    outputs.check_rows("--assign", assign, header(source.frame))
     score = options["score"]
     scores = (score, *(name for name in ("bic", "aic") if name != score))
     asked = options["classes"]
-    comparison = (
-        learned(table, options, scores) if asked is None else fitted(table, options, scores, baseline=len(asked) > 1)
-    )
-    best = comparison.fits[-1] if asked is None else _best(comparison, asked)
-    _write(best, source, options, out, assign)
+    if asked is None:
+        comparison = learned(table, options, scores)
+        best = comparison.best()
+    else:
+        comparison = fitted(table, options, scores, baseline=len(asked) > 1)
+        best = _best(comparison, asked)
+    _write(best, source, options, outputs, out, assign)
     if as_json:
         emit(_document(best, comparison, source, started, statistics))
     else:
         _show(best, comparison, everything, statistics)
     if comparison.interrupted:
         left = f" Not fitted: {', '.join(map(str, comparison.skipped))} classes." if comparison.skipped else ""
-        kept = f" Go on with --resume {resume}." if resume else ""
+        kept = f" Continue with --resume {resume}." if resume else ""
         note(f"Interrupted: this is the best so far.{left}{kept}")
     return INTERRUPTED if comparison.interrupted else 0
 
 
 def fitted(table: Table, options: dict[str, Any], scores: Sequence[str], *, baseline: bool) -> Comparison:
     """Fit the numbers of classes asked for, showing how far it is."""
-    from ..report import compare_classes
-    from ..runner import Budget
+    from ..comparison import compare_classes
+    from .limit import clock_for
     from .progress import meter
 
     tell_resumed(options["resume"])
@@ -121,7 +136,7 @@ def fitted(table: Table, options: dict[str, Any], scores: Sequence[str], *, base
             asked,
             rng=options["seed"],
             scores=scores,
-            budget=Budget(seconds=options["time_limit"]),
+            budget=clock_for(options["time_limit"], table),
             baseline=baseline,
             watch=shown.watch,
             checkpoint=options["resume"],
@@ -138,7 +153,7 @@ def learned(table: Table, options: dict[str, Any], scores: Sequence[str]) -> Com
 
     from ..cardinality import learn_classes
     from ..comparison import searched
-    from ..runner import Budget
+    from .limit import clock_for
     from .progress import meter
 
     tell_resumed(options["resume"])
@@ -147,7 +162,7 @@ def learned(table: Table, options: dict[str, Any], scores: Sequence[str]) -> Com
             table,
             rng=np.random.default_rng(options["seed"]),
             score=scores[0],
-            budget=Budget(seconds=options["time_limit"]),
+            budget=clock_for(options["time_limit"], table),
             polish={"tol": options["tol"]},
             checkpoint=options["resume"],
             on_progress=shown.follow(scores[0]),
@@ -163,7 +178,7 @@ def _best(comparison: Comparison, asked: tuple[int, ...]) -> Fit:
     rows = [(row["n_classes"] in asked, row[score]) for row in comparison.table]
     at = max(range(len(rows)), key=lambda i: (rows[i], -i))
     if rows[at][0] and comparison.best_n_classes() not in asked:
-        warn(f"A single class has the higher {score.upper()}: by it, the data give no reason for more.")
+        warn(f"A single class has the better {score.upper()}: by it, the data give no reason for more.")
     return comparison.fits[at]
 
 
@@ -173,7 +188,7 @@ def _best(comparison: Comparison, asked: tuple[int, ...]) -> Fit:
 def _show(best: Fit, comparison: Comparison, everything: bool, statistics: bool) -> None:
     from ..report import describe
 
-    if len(comparison.table) > 1:
+    if len(comparison.table) > 1 or comparison.skipped:
         print_report(comparison.to_dict())
         click.echo()
     print_report(describe(best, statistics=statistics, search=comparison.search), everything=everything)
@@ -198,17 +213,15 @@ def _document(best: Fit, comparison: Comparison, source: Source, started: float,
     }
 
 
-def _write(best: Fit, source: Source, options: dict[str, Any], out: str | None, assign: str | None) -> None:
-    from .files import write_rows
+def _write(
+    best: Fit, source: Source, options: dict[str, Any], outputs: Outputs, out: str | None, assign: str | None
+) -> None:
     from .origin import with_origin
     from .rows import assigned, joined, weighed
 
     if out is not None:
-        from ..formats._models import save
         from ..report import describe
 
-        save(with_origin(best.model, "fit", source, options, describe(best), ("n_classes",)), out)
-        note(f"Model written to '{out}'.")
+        outputs.write_model(with_origin(best.model, "fit", source, options, describe(best), ("n_classes",)), out)
     if assign is not None:
-        write_rows(joined(weighed(source.frame), assigned(best.model, best.table)), assign)
-        note(f"{len(best.table.inverse):,} rows written to '{assign}'.")
+        outputs.write_rows(joined(weighed(source.frame), assigned(best.model, best.table)), assign)

@@ -3,16 +3,28 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from ..search._registry import METHODS as SEARCHES
+from ..errors import Parameter, ParameterError
+from ..search import DEFAULT, METHODS
 from .app import INTERRUPTED
 from .command import command as command_, option, session, warn
-from .options import data_argument, learning_options, score_option, searching_options
+from .options import (
+    assign_option,
+    data_argument,
+    force_option,
+    learning_options,
+    model_out_option,
+    resume_option,
+    score_option,
+    searching_options,
+)
 from .output import emit, note, print_report, tell_resumed
+from .types import Choice
 
 if TYPE_CHECKING:
     from .._model import Model
@@ -20,6 +32,7 @@ if TYPE_CHECKING:
     from ..report import Report
     from ..search import Run
     from .data import Source
+    from .files import Outputs
 
 __all__ = ["command"]
 
@@ -31,9 +44,6 @@ latentree learn big.csv --resume big.checkpoint --time-limit 3600 --out model.js
 latentree learn survey.csv --drop id --method east --score bice --trace steps.json
 """
 
-METHODS = tuple(SEARCHES)
-"""The methods of :func:`latentree.search.learn`."""
-
 SEARCH, OUTPUT = "How the tree is found", "Output"
 
 
@@ -41,13 +51,12 @@ SEARCH, OUTPUT = "How the tree is found", "Output"
 @data_argument
 @option(
     "--method",
-    type=click.Choice(METHODS),
-    default="swift",
+    type=Choice(list(METHODS)),
+    default=DEFAULT,
     show_default=True,
     metavar="NAME",
     section=SEARCH,
-    help=f"How to search: {', '.join(METHODS[:-1])} or {METHODS[-1]}. swift is the fast one, the others are those of "
-    "the literature.",
+    help=f"How to search: {', '.join(METHODS)}. swift is the fast one, the others are those of the literature.",
 )
 @score_option(SEARCH, "What to maximise")
 @option("--start", type=click.Path(), metavar="MODEL", section=SEARCH, help="Start from the tree of this model file.")
@@ -59,29 +68,14 @@ SEARCH, OUTPUT = "How the tree is found", "Output"
     section=SEARCH,
     help="An option of the method, such as trials=0; an unknown one is answered with a list.",
 )
-@option(
-    "--resume",
-    type=click.Path(),
-    metavar="FILE",
-    section=SEARCH,
-    help="Save the search in this file after every step. If it is there already, go on from it: a run that was "
-    "stopped, or killed, ends with the same tree as one that was not.",
-)
+@resume_option(SEARCH, "tree")
 @searching_options
 @learning_options
-@option("--out", type=click.Path(), metavar="FILE", section=OUTPUT, help="Write the model to this file (JSON).")
-@option(
-    "--assign",
-    type=click.Path(),
-    metavar="FILE",
-    section=OUTPUT,
-    help="Write the rows of DATA to this file, with the state of each latent variable and the probability of every "
-    "state appended; CSV, TSV if it ends in .tsv, gzipped if in .gz.",
-)
-@option(
-    "--report", type=click.Path(), metavar="FILE", section=OUTPUT, help="Write a report to this file, a page of HTML."
-)
-@option("--trace", type=click.Path(), metavar="FILE", section=OUTPUT, help="Write the steps to this file (JSON).")
+@model_out_option("--out", "the model")
+@assign_option(OUTPUT, "state of every latent variable")
+@option("--report", type=click.Path(), metavar="FILE", section=OUTPUT, help="Write a report to this file (.html).")
+@option("--trace", type=click.Path(), metavar="FILE", section=OUTPUT, help="Write the steps to this file (.json).")
+@force_option
 @option("--all", "everything", is_flag=True, section=OUTPUT, help="Show all variables and states, however many.")
 def command(
     data: str,
@@ -89,6 +83,7 @@ def command(
     assign: str | None,
     report: str | None,
     trace: str | None,
+    force: bool,
     everything: bool,
     as_json: bool,
     **options: Any,
@@ -98,28 +93,30 @@ def command(
     DATA is a file, '-' for standard input, or a data set of latentree by name. Every column is a categorical variable,
     whatever it holds; cells may be missing. Columns of numbers need --bins, and identifiers --drop.
 
-    Found are latent variables in a tree, how many states each has, and all probabilities. Latent variables are named
-    after the two variables they explain best. BIC = LL - d/2 ln N, where d is the number of parameters: higher is
-    better.
+    Finds latent variables in a tree, how many states each has, and all probabilities. Latent variables are named after
+    the two variables they explain best. BIC = -2 LL + d ln N, where d is the number of parameters: lower is better
+    (with --json, this divided by -2).
 
     Ctrl-C stops the search; the best tree so far is shown and written, and the exit status is 130.
     """
-    from .data import open_source, table_to_learn_from
-    from .files import check_outputs, check_rows_file
+    from .data import read_to_learn
+    from .files import CHECKPOINT, MODEL, PAGE, ROWS, STEPS, Outputs
+    from .rows import header
 
     started = time.perf_counter()
-    check_rows_file("--assign", assign)
     start, resume = options["start"], options["resume"]
-    outputs = {"--out": out, "--assign": assign, "--report": report, "--trace": trace, "--resume": resume}
-    check_outputs(outputs, [data, start])
-    source = open_source(data, **options)
-    table = table_to_learn_from(source, **options)
-    described = _searched(table, options)
-    run, found = described.run, _described(described)
+    files = {"--out": (MODEL, out), "--assign": (ROWS, assign), "--report": (PAGE, report), "--trace": (STEPS, trace)}
+    outputs = Outputs("learn", {**files, "--resume": (CHECKPOINT, resume)}, [data, start], force=force)
+    settings = settings_of(options["method"], options["settings"])
+    source, table = read_to_learn(data, options)
+    outputs.check_rows("--assign", assign, header(source.frame))
+    described = _searched(table, options, settings, n_files=(assign is not None) + (report is not None))
+    run = described.run
     assert run is not None
+    found = _contents(described)
     if out is not None:
-        _save(run, source, options, found, out)
-    _write(described, run, source, assign, report, trace)
+        _save(run, source, options, found, outputs, out)
+    _write(described, source, outputs, assign, report, trace)
     if as_json:
         emit(_document(run, found, source, time.perf_counter() - started))
     else:
@@ -127,18 +124,18 @@ def command(
         print_report({**found, "trace": [], "warnings": []}, everything=everything)
     interrupted = run.reason.value == "interrupted"
     if interrupted:
-        kept = f" Go on with --resume {resume}." if resume else ""
+        kept = f" Continue with --resume {resume}." if resume else ""
         note(f"Interrupted: this is the best so far.{kept}")
     return INTERRUPTED if interrupted else 0
 
 
-def _searched(table: Table, options: dict[str, Any]) -> Report:
+def _searched(table: Table, options: dict[str, Any], settings: dict[str, Any], n_files: int) -> Report:
     import numpy as np
 
     from ..report import Report
-    from ..runner import Budget
     from ..search import learn
     from .data import load_model
+    from .limit import clock_for
     from .progress import search_meter
 
     start, resume = options["start"], options["resume"]
@@ -149,75 +146,72 @@ def _searched(table: Table, options: dict[str, Any]) -> Report:
             method=options["method"],
             score=options["score"],
             rng=np.random.default_rng(options["seed"]),
-            budget=Budget(seconds=options["time_limit"]),
+            budget=clock_for(options["time_limit"], table, n_files),
             start=None if start is None else load_model(start),
             n_jobs=options["n_jobs"] or -1,
             checkpoint=resume,
             on_step=shown.step,
             on_progress=shown.progress,
-            **_settings(options["settings"]),
+            **settings,
         )
     return Report.of_search(run, seed=options["seed"])
 
 
-def _settings(given: tuple[str, ...]) -> dict[str, Any]:
-    """Read NAME=VALUE: whole numbers, numbers, true, false and lists of numbers."""
-    import json
-
+def settings_of(method: str, given: Sequence[str]) -> dict[str, Any]:
+    """Read the options of a method, each NAME=VALUE; return the values of those that were given."""
     found = {}
     for text in given:
         name, equals, value = text.partition("=")
         if not equals:
             raise click.UsageError(f"--set '{text}' must have the form NAME=VALUE.")
-        try:
-            found[name.strip()] = json.loads(value)
-        except ValueError:
-            found[name.strip()] = value.strip()
-    return found
+        found[name.strip()] = value.strip()
+    try:
+        checked = METHODS[method].load().Options.of(found, owner=f"method '{method}'", parse=True).plain()
+    except ParameterError as error:
+        wrong = error.fields.get("parameter")
+        if not isinstance(wrong, Parameter):
+            raise
+        raise ParameterError(error.template, **{**error.fields, "parameter": f"--set {wrong.name}"}) from None
+    return {name: checked[name] for name in found}
 
 
 # ---- what comes out ------------------------------------------------------------------------------------------------
 
 
-def _described(report: Report) -> dict[str, Any]:
-    """The contents of the report; its warnings are told here, as those of the data were."""
+def _contents(report: Report) -> dict[str, Any]:
+    """The report as plain values; its warnings are told here, as those of the data were."""
     found = report.to_dict()
+    assert report.run is not None
     for text in found["warnings"]:
         warn(text)
-    return {**found, "seed": found["search"]["seed"], "reason": found["search"]["reason"]}
+    return {**found, "seed": report.run.fit.seed, "reason": report.run.reason.value}
 
 
-def _save(run: Run, source: Source, options: dict[str, Any], found: dict[str, Any], out: str) -> None:
-    from ..formats._json import save
+def _save(run: Run, source: Source, options: dict[str, Any], found: dict[str, Any], outputs: Outputs, out: str) -> None:
     from .origin import with_origin
 
     model: Model = with_origin(run.model, "learn", source, options, found, ("n_variables", "n_latents"))
-    save(model, out)
+    outputs.write_model(model, out)
     if run.trace and "trace" not in model.provenance:
-        note("The model has no steps in it, which are many; --trace FILE writes them.")
-    note(f"Model written to '{out}'.")
+        note("The model has no steps in it, since they are many; --trace FILE writes them.")
 
 
 def _write(
-    described: Report, run: Run, source: Source, assign: str | None, report: str | None, trace: str | None
+    described: Report, source: Source, outputs: Outputs, assign: str | None, report: str | None, trace: str | None
 ) -> None:
-    from .files import write_rows
     from .rows import assigned, joined, weighed
 
+    run = described.run
+    assert run is not None
     if assign is not None:
-        write_rows(joined(weighed(source.frame), assigned(run.model, run.fit.table)), assign)
-        note(f"{len(run.fit.table.inverse):,} rows written to '{assign}'.")
+        outputs.write_rows(joined(weighed(source.frame), assigned(run.model, run.fit.table)), assign)
     if report is not None:
-        described.to_html(report, title=f"Latent tree of {Path(source.name).stem}")
+        outputs.write_page(described.to_html(title=f"Latent tree of {Path(source.name).stem}"), report)
         note(f"Report written to '{report}'.")
     if trace is not None:
-        import json
-
-        from .._files import write_atomically
         from ..search import trace_to_plain
-        from .output import plain
 
-        write_atomically(trace, json.dumps({"trace": plain(trace_to_plain(run.trace))}, indent=1) + "\n")
+        outputs.write_json({"score": run.criterion, "trace": trace_to_plain(run.trace)}, trace)
         note(f"{len(run.trace):,} steps written to '{trace}'.")
 
 

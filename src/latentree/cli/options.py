@@ -9,23 +9,28 @@ from typing import Any, TypeVar
 import click
 from click.shell_completion import CompletionItem
 
+from ..formats import DATA_FORMATS
+from ..score._registry import SCORES
 from .command import option
-from .types import BINS, DELIMITER
+from .files import MODEL, ROWS
+from .types import BINS, DELIMITER, Choice
 
 __all__ = [
     "assign_option",
     "data_argument",
     "fitting_options",
+    "force_option",
+    "jobs_option",
     "learning_options",
     "matching_options",
     "model_argument",
+    "model_out_option",
     "resume_option",
     "rows_out_option",
     "score_option",
     "searching_options",
     "seed_option",
     "shown_data_option",
-    "threads_option",
     "time_limit_option",
     "trace_option",
 ]
@@ -36,8 +41,6 @@ Decorator = Callable[[Function], Function]
 READING = "How the file is read"
 LEARNING = "Which data are used"
 FITTING = "How they are fitted"
-SCORES = ("bic", "aic", "aic3", "bice", "sabic", "caic", "awe", "draper", "icl", "icl_bic", "cs", "cse")
-"""What models can be chosen by, of the scores that cost no more than a fit."""
 
 
 def _complete_data(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
@@ -79,15 +82,15 @@ def trace_option(function: Function) -> Function:
     )(function)
 
 
-def assign_option(section: str) -> Callable[[Function], Function]:
+def assign_option(section: str, what: str = "class") -> Callable[[Function], Function]:
     """Add ``--assign``: a file of the rows with their classes."""
     return option(
         "--assign",
         type=click.Path(),
         metavar="FILE",
         section=section,
-        help="Write the rows of DATA to this file, with the class of each and the probability of every class appended; "
-        "CSV, TSV if it ends in .tsv, gzipped if in .gz.",
+        help=f"Write the rows of DATA to this file, with the {what} of each row and its probabilities appended. "
+        f"It ends in {ROWS}.",
     )
 
 
@@ -98,49 +101,73 @@ def rows_out_option(what: str) -> Callable[[Function], Function]:
         type=click.Path(),
         section="Output",
         metavar="FILE",
-        help=f"Write {what} to this file: CSV, TSV if it ends in .tsv, gzipped if in .gz. Default: standard output.",
+        help=f"Write {what} to this file, which ends in {ROWS}. Default: CSV on standard output.",
     )
 
 
+def model_out_option(name: str, what: str) -> Callable[[Function], Function]:
+    """Add ``--out`` or the like for a model file."""
+    return option(
+        name,
+        type=click.Path(),
+        metavar="FILE",
+        section="Output",
+        help=f"Write {what} to this file: .json, which keeps everything, or another kind of model file by its ending "
+        f"({MODEL}); see 'convert'.",
+    )
+
+
+def force_option(function: Function) -> Function:
+    """Add ``--force``."""
+    return option(
+        "--force",
+        is_flag=True,
+        section="Output",
+        help="Replace files that are there already, also those that this command did not make. The data are never "
+        "replaced.",
+    )(function)
+
+
 def score_option(section: str, what: str) -> Callable[[Function], Function]:
-    """Add ``--score``."""
+    """Add ``--score``: what models can be chosen by, of the scores that cost no more than a fit."""
+    names = [name for name, score in SCORES.items() if score.searchable]
     return option(
         "--score",
-        type=click.Choice(SCORES),
+        type=Choice(names),
         default="bic",
         show_default=True,
         metavar="NAME",
         section=section,
-        help=f"{what}: {', '.join(SCORES[:-1])} or {SCORES[-1]}.",
+        help=f"{what}: {', '.join(names[:-1])} or {names[-1]}.",
     )
 
 
-def resume_option(section: str) -> Callable[[Function], Function]:
-    """Add ``--resume``: a file that fits are kept in."""
+def resume_option(section: str, what: str = "models") -> Callable[[Function], Function]:
+    """Add ``--resume``: a checkpoint."""
     return option(
         "--resume",
         type=click.Path(),
         metavar="FILE",
         section=section,
-        help="Keep the work in this file as it goes on. If it is there already, go on from it: a run that was stopped, "
-        "or killed, ends with the same models as one that was not.",
+        help="Save the work in this file as it proceeds. If the file is there already, continue from it: a run that "
+        f"was stopped, or killed, ends with the same {what} as one that was not.",
     )
 
 
 _FILE: tuple[Any, ...] = (
     option(
         "--format",
-        type=click.Choice(["csv", "tsv", "parquet", "arff", "hlcm"]),
+        type=Choice(list(DATA_FORMATS)),
         section=READING,
         metavar="KIND",
-        help="What kind of file it is: csv, tsv, parquet, arff or hlcm. Default: as its name ends.",
+        help=f"Kind of file: {', '.join(DATA_FORMATS)}. Default: by its ending.",
     ),
     option(
         "--delimiter",
         type=DELIMITER,
         section=READING,
         metavar="CHARACTER",
-        help="What stands between cells; also 'tab', 'space', 'bar'. Default: comma, semicolon or tab, as found.",
+        help="What separates cells; also 'tab', 'space', 'bar'. Default: comma, semicolon or tab, as found.",
     ),
     option(
         "--encoding",
@@ -148,37 +175,48 @@ _FILE: tuple[Any, ...] = (
         metavar="NAME",
         help="Encoding of the text, such as cp1252 or latin-1. Default: UTF-8.",
     ),
-    option("--no-header", is_flag=True, section=READING, help="The first line is data; columns are x1, x2, ..."),
+    option(
+        "--no-header/--header",
+        "no_header",
+        default=None,
+        section=READING,
+        help="The first line is data, and the columns are x1, x2, ...; or it names them (the default).",
+    ),
     option(
         "--missing",
         multiple=True,
         section=READING,
         metavar="TEXT,...",
-        help="Cells that count as missing, beside empty ones, ?, ., NA, N/A, NaN, NULL and the like. 'assign' and "
-        "'score' know those of 'fit' from the model.",
+        help="Cells that count as missing, besides empty ones, ?, ., NA, N/A, NaN, NULL and the like.",
     ),
     option(
-        "--no-default-missing",
-        is_flag=True,
+        "--no-default-missing/--default-missing",
+        "no_default_missing",
+        default=None,
         section=READING,
-        help="Only empty cells and those of --missing are missing; NA, ? and the like are answers.",
+        help="NA, ? and the like are answers, and only empty cells and those of --missing are missing; or they are "
+        "missing too (the default).",
     ),
-    option(
+)
+
+
+def _decimal(default: str | None) -> Callable[[Function], Function]:
+    return option(
         "--decimal",
-        type=click.Choice([".", ","]),
-        default=".",
+        type=Choice([".", ","]),
+        default=default,
         show_default=True,
         section=READING,
         metavar="MARK",
         help="Decimal mark of numbers: . or ,",
-    ),
-)
+    )
+
 
 _WEIGHTS = option(
     "--weights",
     metavar="COLUMN",
     section=LEARNING,
-    help="Column that says how often each row counts. Rows of weight 0 are passed over.",
+    help="Column that says how often each row counts. Rows of weight 0 are ignored.",
 )
 
 _LEARNING: tuple[Any, ...] = (
@@ -207,7 +245,13 @@ _LEARNING: tuple[Any, ...] = (
         metavar="N",
         section=LEARNING,
         help="Merge values that fewer than N rows have: numbers and answers of a known scale with a neighbour, others "
-        "into '(other)'. It is said what was merged.",
+        "into '(other)'. A note says what was merged.",
+    ),
+    option(
+        "--keep-levels",
+        is_flag=True,
+        section=LEARNING,
+        help="Count levels that the data declare but no row has as states. Default: leave them out.",
     ),
 )
 
@@ -222,7 +266,7 @@ _FITTING: tuple[Any, ...] = (
     ),
     option(
         "--n-init",
-        type=click.IntRange(min=1),
+        type=click.IntRange(min=1, max=1_000_000),
         default=64,
         show_default=True,
         section=FITTING,
@@ -254,9 +298,7 @@ def seed_option(section: str = FITTING, what: str = "models") -> Callable[[Funct
     )
 
 
-def threads_option(
-    default: int | None, section: str = FITTING, what: str = "Threads"
-) -> Callable[[Function], Function]:
+def jobs_option(default: int | None, section: str = FITTING, what: str = "Threads") -> Callable[[Function], Function]:
     """Add ``--n-jobs``; without a default, all cores."""
     return option(
         "--n-jobs",
@@ -276,21 +318,23 @@ def time_limit_option(section: str = FITTING, what: str = "the best so far") -> 
         type=click.FloatRange(min=0),
         metavar="SECONDS",
         section=section,
-        help=f"Stop after this time in all, with {what}.",
+        help=f"Seconds for the whole command, from reading to the last file; it ends with {what}.",
     )
 
 
 _MATCHING: tuple[Any, ...] = (
     _WEIGHTS,
     option(
+        "--no-weights", is_flag=True, section=LEARNING, help="Count every row once, although the model had weights."
+    ),
+    option(
         "--unseen",
-        type=click.Choice(["error", "missing"]),
-        default="error",
-        show_default=True,
+        type=Choice(["error", "missing"]),
         section=LEARNING,
-        help="What to do with a value that the model does not know.",
+        help="What to do with a value that the model does not know. Default: error.",
     ),
 )
+"""Whatever is not given is as it was for the model's own data."""
 
 
 def _all(decorators: tuple[Any, ...], function: Function) -> Function:
@@ -298,20 +342,20 @@ def _all(decorators: tuple[Any, ...], function: Function) -> Function:
 
 
 def learning_options(function: Function) -> Function:
-    """Add the options by which data are read to learn from; see :func:`.data.table_to_learn_from`."""
-    return _all((*_LEARNING, *_FILE), function)
+    """Add the options by which data are read to learn from; see :func:`.data.read_to_learn`."""
+    return _all((*_LEARNING, *_FILE, _decimal(".")), function)
 
 
 def matching_options(function: Function) -> Function:
-    """Add the options by which data are read for a model that exists; see :func:`.data.table_for`."""
-    return _all((*_MATCHING, *_FILE), function)
+    """Add the options by which data are read for a model that exists; see :func:`.data.read_for`."""
+    return _all((*_MATCHING, *_FILE, _decimal(None)), function)
 
 
 def fitting_options(function: Function) -> Function:
     """Add the options of how latent class models are fitted; see :func:`.fit.fitted`."""
-    return _all((*_FITTING, seed_option(), threads_option(1), time_limit_option()), function)
+    return _all((*_FITTING, seed_option(), jobs_option(1), time_limit_option()), function)
 
 
 def searching_options(function: Function) -> Function:
     """Add the options that every search has; see :mod:`.learn`."""
-    return _all((seed_option(), threads_option(None), time_limit_option()), function)
+    return _all((seed_option(), jobs_option(None), time_limit_option()), function)

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 __all__ = ["with_origin"]
 
 TOLD = ("kind", "n", "log_likelihood", "n_parameters", "aic", "bic", "seed", "reason")
-UNTOLD = ("seed", "n_jobs", "resume", "start")
+UNTOLD = ("seed", "n_jobs", "resume", "start", "force")
 """Options that are told already, have no effect on the result, or are paths."""
 
 
@@ -31,4 +31,4 @@ def with_origin(
     told = {"command": f"latentree {command}", "latentree": __version__, "data": source.name}
     told |= {name: report[name] for name in (*TOLD, *more)}
     used = {name: value for name, value in options.items() if value not in (None, (), False) and name not in UNTOLD}
-    return replace(model, provenance={**told, **model.provenance, "options": used})
+    return source.recipe.kept_in(replace(model, provenance={**told, **model.provenance, "options": used}))

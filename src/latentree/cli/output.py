@@ -7,6 +7,7 @@ import math
 import os
 import shutil
 import sys
+import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -21,14 +22,13 @@ __all__ = ["UNWRAPPED", "Session", "console", "emit", "note", "plain", "print_re
 UNWRAPPED = 10_000
 """A width at which nothing is cut off or folded."""
 
-CONTROLS = {i: f"\\x{i:02x}" for i in (*range(0x20), *range(0x7F, 0xA0)) if chr(i) not in "\n\t"}
-
 
 @dataclass
 class Session:
     """What one run of the program knows of itself."""
 
     debug: bool = False
+    started: float = field(default_factory=time.monotonic)
     warnings: list[str] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
 
@@ -71,18 +71,22 @@ def note(text: str, *, label: str = "", colour: str | None = None) -> None:
 def tell_resumed(path: str | None) -> None:
     """Say that work goes on from a file, if it is there."""
     if path is not None and os.path.exists(path):
-        note(f"Going on from '{path}'.")
+        note(f"Continuing from '{path}'.")
 
 
 def printable(text: str) -> str:
-    r"""Show control characters instead of sending them to the terminal, which would obey them.
+    r"""Show characters that would steer the terminal by their codes; lines and tabs stay.
 
     Examples
     --------
     >>> print(printable("a\x1b[2Jb"))
     a\x1b[2Jb
     """
-    return text.translate(CONTROLS)
+    if text.replace("\n", "").replace("\t", "").isprintable():  # most is, and needs no import
+        return text
+    from ..report._printable import printable as shown
+
+    return shown(text, keep="\n\t")
 
 
 def console(width: int) -> Console:

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import os
+import signal
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from threading import current_thread, main_thread
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from types import FrameType
+
     from ..runner import OnProgress, Progress
     from ..search import Step
 
@@ -16,6 +21,8 @@ __all__ = ["Meter", "SearchMeter", "meter", "search_meter"]
 SCREENING = 0.3
 """Share of the bar for the time until the last starts are chosen."""
 
+
+STOPPING = b"\nStopping, with what there is so far. Press Ctrl-C again to leave at once.\n"
 
 OTHERS = 14
 """Columns for the time and the gaps."""
@@ -36,7 +43,7 @@ class Meter:
         name = f"{n_classes} {'class' if n_classes == 1 else 'classes'}"
         self.bar.update(self.task, completed=before, description=name, status="")
 
-        def heard(event: Progress) -> None:
+        def on_event(event: Progress) -> None:
             part = event.done / event.total if event.total else 0.0
             screening = event.stage == "starts"
             share = SCREENING * part if screening else SCREENING + (1 - SCREENING) * min(part, 1.0)
@@ -44,37 +51,41 @@ class Meter:
             step = f"start {event.done} of {event.total}" if screening else f"step {event.done}"
             self.bar.update(self.task, completed=before + share, status=f"{step}{reached}")
 
-        return heard
+        return on_event
 
     def follow(self, score: str) -> OnProgress | None:
         """Return what takes the progress events of learning the number of classes; nobody knows how long it takes."""
         if self.bar is None:
             return None
 
-        def heard(event: Progress) -> None:
+        from .._scale import shown_score
+
+        def on_event(event: Progress) -> None:
             k = event.detail["classes"]
-            reached = f"step {event.done}, {event.stage}  {score} {event.objective:.2f}"
+            reached = f"step {event.done}, {event.stage}  {score} {shown_score(event.objective, score):.2f}"
             self.bar.update(self.task, description=f"{k} {'class' if k == 1 else 'classes'}", status=reached)
 
-        return heard
+        return on_event
 
 
 class SearchMeter:
     """Shows how far a search is: score, size of the tree, what was done last and what is being looked at."""
 
     def __init__(self, bar: Any, score: str, n_variables: int) -> None:
-        self.bar, self.score, self.n_variables = bar, score.upper(), n_variables
+        self.bar, self.score, self.n_variables = bar, score, n_variables
         self.task = None if bar is None else bar.add_task("", total=None, status="", now="starting")
 
     def step(self, step: Step) -> None:
         """Show the tree that a step reached."""
         if self.bar is None:
             return
+        from .._scale import shown_score
         from .output import printable
 
         latents = len(step.states) - self.n_variables
         tree = f"{latents} latent{'' if latents == 1 else 's'}, {step.dimension:,} parameters"
-        number, status = f"step {step.number}", f"{self.score} {step.score:,.2f}  {tree}  {step.kind}"
+        score = f"{self.score.upper()} {shown_score(step.score, self.score):,.2f}"
+        number, status = f"step {step.number}", f"{score}  {tree}  {step.kind}"
         room = max(self.bar.console.width - len(number) - len(status) - OTHERS, 0)
         self.bar.update(self.task, description=number, status=status, now=printable(step.operation)[:room])
 
@@ -83,6 +94,25 @@ class SearchMeter:
         if self.bar is not None:
             part = f"{event.done:,}" + ("" if event.total is None else f"/{event.total:,}")
             self.bar.update(self.task, now=f"{event.stage} {part}")
+
+
+@contextmanager
+def _answering_interrupts() -> Iterator[None]:
+    """Answer Ctrl-C at once, since the work may take a moment to stop and its result another to be shown."""
+    if signal.getsignal(signal.SIGINT) is not signal.default_int_handler or current_thread() is not main_thread():
+        yield
+        return
+
+    def answer(number: int, frame: FrameType | None) -> None:
+        # Not by print: the handler may run while something else is being printed.
+        os.write(sys.__stderr__.fileno(), STOPPING) if sys.__stderr__ else None
+        signal.default_int_handler(number, frame)
+
+    signal.signal(signal.SIGINT, answer)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @contextmanager
@@ -105,12 +135,12 @@ def _bar(*, known: bool) -> Iterator[Any]:
 @contextmanager
 def meter(total: int | None) -> Iterator[Meter]:
     """Show a bar on standard error while fits run, if that is a terminal. None: it is not known how long."""
-    with _bar(known=True) as bar:
+    with _answering_interrupts(), _bar(known=True) as bar:
         yield Meter(bar, total)
 
 
 @contextmanager
 def search_meter(score: str, n_variables: int) -> Iterator[SearchMeter]:
     """Show on standard error how a search goes, if that is a terminal."""
-    with _bar(known=False) as bar:
+    with _answering_interrupts(), _bar(known=False) as bar:
         yield SearchMeter(bar, score, n_variables)

@@ -70,7 +70,7 @@ def command(model: str, ask: tuple[str, ...], given: tuple[str, ...], as_json: b
             }
         )
         return
-    from ..report import class_label
+    from ..naming import class_label
     from .tables import grid
 
     shown = [

@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from .command import command as command_, option, session
-from .options import matching_options, model_argument, shown_data_option, trace_option
+from .options import force_option, matching_options, model_argument, shown_data_option, trace_option
 from .output import emit, note, print_report
 
 __all__ = ["command"]
@@ -16,7 +16,7 @@ __all__ = ["command"]
 EXAMPLES = """
 latentree report model.json
 latentree report model.json --data survey.csv
-latentree report model.json --data survey.csv --out report.html
+latentree report model.json --data survey.csv --out model.report.html
 latentree report model.json --json > report.json
 """
 
@@ -28,14 +28,15 @@ latentree report model.json --json > report.json
     type=click.Path(),
     section="Output",
     metavar="FILE",
-    help="Write an HTML page to this file: the tree, its latent variables and their profiles, fit statistics; one file "
-    "that needs no network. Default: text on standard output.",
+    help="Write an HTML page to this file, ending in .html: the tree, its latent variables and their profiles, fit "
+    "statistics; one file that needs no network. Default: text on standard output.",
 )
 @option("--title", metavar="TEXT", section="Output", help="Title of the page.")
 @option("--all", "everything", is_flag=True, section="Output", help="Show all latent variables and leave nothing out.")
 @shown_data_option
 @trace_option
 @matching_options
+@force_option
 def command(
     model: str,
     out: str | None,
@@ -43,32 +44,33 @@ def command(
     everything: bool,
     data: str | None,
     trace: str | None,
+    force: bool,
     as_json: bool,
     **reading: Any,
 ) -> None:
-    """Tell what a model says of its variables, and how it fits data.
+    """Describe a model, and how well it fits data.
 
     MODEL is a model file. With --data, also log-likelihood, AIC and BIC, expected cases, how certain the rows' states
-    are and, on the page, fit statistics and residuals.
+    are and, on the page, fit statistics and residuals. The data are read as the model's own were, with its weights,
+    unless options say otherwise.
     """
     from ..report import Report
-    from .data import load_model, load_trace, shown_table
-    from .files import check_outputs
+    from .data import load_model, load_trace, read_for, say_other_data
+    from .files import PAGE, Outputs
 
     started = time.perf_counter()
     loaded = load_model(model)
-    check_outputs({"--out": out}, inputs=(model, data, trace))
-    table, _ = shown_table(loaded, data, **reading)
+    outputs = Outputs("report", {"--out": (PAGE, out)}, [model, data, trace], force=force)
+    source, table = (None, None) if data is None else read_for(loaded, data, reading)
     report = Report.of(loaded, table, trace=load_trace(trace))
+    if source is not None:
+        say_other_data(loaded, source, report.contents)
     if out is not None:
-        report.to_html(out, title=title)
+        outputs.write_page(report.to_html(title=title), out)
         note(f"Report written to '{out}'.")
-        if not as_json:
-            return
-    found = report.to_dict()
     if as_json:
-        seconds = time.perf_counter() - started
-        warnings = [*session().warnings, *found["warnings"]]
-        emit({"command": "report", **found, "seconds": seconds, "warnings": warnings})
-    else:
-        print_report(found, everything=everything)
+        found = report.to_dict()
+        warned = [*session().warnings, *found["warnings"]]
+        emit({"command": "report", **found, "seconds": time.perf_counter() - started, "warnings": warned})
+    elif out is None:
+        print_report(report.to_dict(), everything=everything)

@@ -10,16 +10,22 @@ if TYPE_CHECKING:
     from .._table import Table
     from ..formats._columns import Frame
 
-__all__ = ["assigned", "free_name", "joined", "weighed"]
+__all__ = ["assigned", "free_name", "header", "joined", "weighed"]
 
 DECIMALS = 6
+
+
+def header(frame: Frame) -> list[str]:
+    """Return the names of the columns of :func:`weighed`."""
+    names = list(frame.columns)
+    return names if frame.weights is None else [*names, free_name("weight", names)]
 
 
 def weighed(frame: Frame) -> dict[str, list[Any]]:
     """Return all columns as they came, and the weights if the file had them beside the columns."""
     columns = frame.values()
     if frame.weights is not None:
-        columns[free_name("weight", columns)] = [int(w) if w.is_integer() else w for w in frame.weights.tolist()]
+        columns[header(frame)[-1]] = [int(w) if w.is_integer() else w for w in frame.weights.tolist()]
     return columns
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from typing import TYPE_CHECKING, Any
 
@@ -12,18 +13,23 @@ from .command import command as command_, option, session
 from .options import (
     assign_option,
     data_argument,
+    force_option,
+    jobs_option,
     learning_options,
+    model_out_option,
+    resume_option,
     seed_option,
-    threads_option,
     time_limit_option,
 )
 from .output import emit, note, print_report, tell_resumed
+from .types import Choice
 
 if TYPE_CHECKING:
     from .._table import Table
     from ..bayes import Draws
     from ..runner import Progress
     from .data import Source
+    from .files import Outputs
 
 __all__ = ["command"]
 
@@ -33,6 +39,9 @@ latentree sample survey.csv --drop id --max-classes 8 --out draws.nc --plots pic
 latentree sample survey.csv --drop id --classes 3 --assign rows.csv
 latentree sample counts.csv --weights n --prior-k geometric --delta2 0.5 --draws 5000 --n-jobs 2 --json > sample.json
 """
+
+PICTURES = ("n_classes.png", "trace_n_classes.png", "trace_log_likelihood.png", "profiles.png")
+"""What ``--plots`` writes."""
 
 MODELS, SAMPLING, OUTPUT = "Which models", "How they are sampled", "Output"
 
@@ -57,7 +66,7 @@ MODELS, SAMPLING, OUTPUT = "Which models", "How they are sampled", "Output"
 )
 @option(
     "--prior-k",
-    type=click.Choice(["uniform", "poisson", "geometric"]),
+    type=Choice(["uniform", "poisson", "geometric"]),
     default="uniform",
     show_default=True,
     metavar="NAME",
@@ -121,7 +130,7 @@ MODELS, SAMPLING, OUTPUT = "Which models", "How they are sampled", "Output"
 )
 @option(
     "--method",
-    type=click.Choice(["marginal", "reversible-jump"]),
+    type=Choice(["marginal", "reversible-jump"]),
     default="marginal",
     show_default=True,
     metavar="NAME",
@@ -129,18 +138,9 @@ MODELS, SAMPLING, OUTPUT = "Which models", "How they are sampled", "Output"
     help="Reversible jump without the allocation of rows to classes (marginal), which mixes best, or with it.",
 )
 @seed_option(SAMPLING, "draws")
-@threads_option(1, SAMPLING, "Chains at a time")
+@jobs_option(1, SAMPLING, "Chains at a time")
 @time_limit_option(SAMPLING, "what was drawn")
-@option(
-    "--resume",
-    "--checkpoint",
-    "resume",
-    type=click.Path(),
-    metavar="FILE",
-    section=SAMPLING,
-    help="Keep the chains in this file as they go on. If it is there already, go on from it: a run that was stopped, "
-    "or killed, ends with the same draws as one that was not.",
-)
+@resume_option(SAMPLING, "draws")
 @learning_options
 @option(
     "--show",
@@ -163,16 +163,11 @@ MODELS, SAMPLING, OUTPUT = "Which models", "How they are sampled", "Output"
     type=click.Path(),
     metavar="FILE",
     section=OUTPUT,
-    help="Write all draws to this netCDF file, which ArviZ and xarray read.",
+    help="Write all draws to this netCDF file (.nc), which ArviZ and xarray read.",
 )
-@option(
-    "--model",
-    type=click.Path(),
-    metavar="FILE",
-    section=OUTPUT,
-    help="Write the posterior means to this file (JSON), as a model for the other commands.",
-)
+@model_out_option("--model", "the posterior means, as a model for the other commands,")
 @assign_option(OUTPUT)
+@force_option
 @option(
     "--plots",
     type=click.Path(),
@@ -187,6 +182,7 @@ def command(
     model: str | None,
     assign: str | None,
     plots: str | None,
+    force: bool,
     everything: bool,
     as_json: bool,
     **options: Any,
@@ -203,19 +199,22 @@ def command(
     """
     from ..report import describe_draws
     from ..runner import StopReason
-    from .data import open_source, table_to_learn_from
-    from .files import check_outputs, check_rows_file
+    from .data import read_to_learn
+    from .files import CHECKPOINT, DRAWS, MODEL, PICTURE, ROWS, Kind, Outputs
+    from .rows import header
 
     started = time.perf_counter()
-    check_rows_file("--assign", assign)
-    outputs = {"--out": out, "--model": model, "--assign": assign, "--resume": options["resume"]}
-    check_outputs(outputs, [data])
+    files: dict[str, tuple[Kind, str | None]] = {"--out": (DRAWS, out), "--model": (MODEL, model)}
+    files["--assign"] = (ROWS, assign)
+    if plots is not None and os.path.isdir(plots):
+        files |= {f"--plots {name}": (PICTURE, os.path.join(plots, name)) for name in PICTURES}
+    outputs = Outputs("sample", {**files, "--resume": (CHECKPOINT, options["resume"])}, [data], force=force)
     _check_libraries(out, plots)
-    source = open_source(data, **options)
-    table = table_to_learn_from(source, **options)
+    source, table = read_to_learn(data, options)
+    outputs.check_rows("--assign", assign, header(source.frame))
     draws = _sampled(table, options)
     report = describe_draws(draws, k=options["show"], level=options["level"], seed=options["seed"])
-    _write(draws, report["n_classes"], source, {"out": out, "model": model, "assign": assign, "plots": plots})
+    _write(draws, report["n_classes"], source, outputs, {"out": out, "model": model, "assign": assign, "plots": plots})
     if as_json:
         emit(
             {
@@ -252,7 +251,7 @@ def _sampled(table: Table, options: dict[str, Any]) -> Draws:
     import numpy as np
 
     from ..bayes import ClassPrior, prior_on_classes, sample
-    from ..runner import Budget
+    from .limit import clock_for
     from .progress import meter
 
     tell_resumed(options["resume"])
@@ -260,7 +259,7 @@ def _sampled(table: Table, options: dict[str, Any]) -> Draws:
     kinds = prior_on_classes(fixed or options["max_classes"], "uniform" if fixed else options["prior_k"])
     with meter(1) as shown:
 
-        def heard(event: Progress) -> None:
+        def on_event(event: Progress) -> None:
             share = event.done / event.total if event.total else 0.0
             many = f"{event.done:,} of {event.total:,}"
             said = f"{many}  classes {event.detail['classes']}" if event.detail else many
@@ -276,13 +275,13 @@ def _sampled(table: Table, options: dict[str, Any]) -> Draws:
             thin=options["thin"],
             n_chains=options["chains"],
             n_jobs=options["n_jobs"],
-            budget=Budget(seconds=options["time_limit"]),
-            on_progress=None if shown.bar is None else heard,
+            budget=clock_for(options["time_limit"], table).left(),
+            on_progress=None if shown.bar is None else on_event,
             checkpoint=options["resume"],
         )
 
 
-def _write(draws: Draws, k: int, source: Source, files: dict[str, str | None]) -> None:
+def _write(draws: Draws, k: int, source: Source, outputs: Outputs, files: dict[str, str | None]) -> None:
     from ..bayes import relabel, summarise
 
     if files["out"] is not None:
@@ -298,7 +297,6 @@ def _write(draws: Draws, k: int, source: Source, files: dict[str, str | None]) -
     means = summarise(relabel(draws.given(k))).model()
     if files["model"] is not None:
         from .. import __version__
-        from ..formats._json import save
 
         told = {
             "command": "latentree sample",
@@ -306,11 +304,9 @@ def _write(draws: Draws, k: int, source: Source, files: dict[str, str | None]) -
             "data": source.name,
             "n_draws": int(draws.k.size),
         }
-        save(means.with_parameters(means.parameters, provenance=told), files["model"])
-        note(f"Model written to '{files['model']}'.")
+        named = means.with_parameters(means.parameters, provenance=told)
+        outputs.write_model(source.recipe.kept_in(named), files["model"])
     if files["assign"] is not None:
-        from .files import write_rows
         from .rows import assigned, joined, weighed
 
-        write_rows(joined(weighed(source.frame), assigned(means, draws.table)), files["assign"])
-        note(f"{len(draws.table.inverse):,} rows written to '{files['assign']}'.")
+        outputs.write_rows(joined(weighed(source.frame), assigned(means, draws.table)), files["assign"])

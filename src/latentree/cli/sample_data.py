@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from .command import command as command_, option, session
-from .options import model_argument, rows_out_option, seed_option
-from .output import emit, note
+from .options import force_option, model_argument, rows_out_option, seed_option
+from .output import emit
 
 if TYPE_CHECKING:
     from .._model import Model
@@ -30,22 +30,22 @@ DRAWING = "What is drawn"
 @seed_option(DRAWING, "rows")
 @option("--latent", is_flag=True, section=DRAWING, help="Add the states of the latent variables.")
 @rows_out_option("the rows")
-def command(model: str, n: int, seed: int, latent: bool, out: str | None, as_json: bool) -> None:
+@force_option
+def command(model: str, n: int, seed: int, latent: bool, out: str | None, force: bool, as_json: bool) -> None:
     """Draw rows from a model.
 
     MODEL is a model file. Columns that were cut into bins hold the names of the bins. With --json and without --out
     the JSON object holds the columns.
     """
     from .data import load_model
-    from .files import check_outputs, check_rows_file, print_rows, write_rows
+    from .files import ROWS, Outputs, print_rows
 
     started = time.perf_counter()
-    check_rows_file("--out", out)
-    check_outputs({"--out": out}, [model])
+    outputs = Outputs("sample-data", {"--out": (ROWS, out)}, [model], force=force)
     columns = drawn(load_model(model), n, seed, latent)
+    outputs.check_rows("--out", out, list(columns), list(columns))
     if out is not None:
-        write_rows(columns, out)
-        note(f"{n:,} rows written to '{out}'.")
+        outputs.write_rows(columns, out)
     elif not as_json:
         print_rows(columns)
     if as_json:

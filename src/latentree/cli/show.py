@@ -34,7 +34,7 @@ def command(model: str, as_json: bool) -> None:
     MODEL is a model file. Shown are where it comes from, its classes and how they answer. A model with several latent
     variables is drawn as a tree: latent variables have a star, numbers of states are in brackets.
     """
-    from .data import load_model
+    from .data import load_model, reading_of
 
     started = time.perf_counter()
     loaded = load_model(model)
@@ -43,33 +43,37 @@ def command(model: str, as_json: bool) -> None:
         return
     from .tables import pairs
 
-    known = {name: _told(value) for name, value in loaded.provenance.items() if not isinstance(value, Mapping | list)}
-    pairs({"model": _kind(loaded), **known})
+    known = {
+        name: _told(name, value) for name, value in loaded.provenance.items() if not isinstance(value, Mapping | list)
+    }
+    read = reading_of(loaded)
+    pairs({"model": _kind(loaded), **known, **({"read with": read} if read else {})})
     click.echo()
-    if _is_star(loaded):
+    if loaded.tree.is_star:
         _show_classes(loaded)
     else:
         click.echo(printable(loaded.tree.to_text()))
 
 
-def _told(value: Any) -> str:
+def _told(name: str, value: Any) -> str:
+    """Return a value as people see it: scores so that lower is better."""
+    from .._scale import shown_score
+
+    if name in ("aic", "bic") and isinstance(value, int | float):
+        value = shown_score(float(value), name)
     return f"{value:,.10g}" if isinstance(value, float) else str(value)
 
 
 def _kind(model: Model) -> str:
     tree = model.tree
-    if _is_star(model):
+    if tree.is_star:
         return f"{tree.cardinality[0]} classes, {tree.n_variables} variables, {tree.n_parameters:,} parameters"
     return f"{tree.n_variables} variables, {len(tree.latent)} latent variables, {tree.n_parameters:,} parameters"
 
 
-def _is_star(model: Model) -> bool:
-    return list(model.tree.latent) == [0] and not model.tree.parent[1:].any()
-
-
 def _show_classes(model: Model) -> None:
     """Print the sizes of the classes and, below, P(state | class)."""
-    from ..report import class_label, state_labels
+    from ..naming import class_label, state_labels
     from .tables import grid
 
     classes = [class_label(i) for i in range(int(model.tree.cardinality[0]))]

@@ -30,13 +30,14 @@ def command(file: str, as_json: bool) -> None:
     FILE is a model that 'latentree learn' wrote, the file of its --trace, or that of its --resume, also while the
     search goes on.
 
-    SI and SD add and take away a state, NI, ND and NR add, take away and relocate a node. Scores are higher for better
-    trees. A model file does not hold seconds, so that the same search gives the same file.
+    SI and SD add and take away a state, NI, ND and NR add, take away and relocate a node. Scores are lower for better
+    trees (with --json, higher). A model file does not hold seconds, so that the same search gives the same file.
     """
-    from .data import load_trace
+    from .data import load_search
 
     started = time.perf_counter()
-    steps = _checked(load_trace(file) or [], file)
+    found, score = load_search(file)
+    steps = _checked(found, file)
     if as_json:
         last = steps[-1] if steps else {}
         emit(
@@ -51,7 +52,7 @@ def command(file: str, as_json: bool) -> None:
             }
         )
     elif steps:
-        _show(steps)
+        _show(steps, score)
     else:
         click.echo("No steps were made.")
 
@@ -67,15 +68,16 @@ def _checked(steps: Sequence[Any], file: str) -> list[dict[str, Any]]:
         raise FileFormatError(f"'{file}' holds steps that cannot be read: {error}") from None
 
 
-def _show(steps: Sequence[Mapping[str, Any]]) -> None:
+def _show(steps: Sequence[Mapping[str, Any]], score: str) -> None:
+    from .._scale import shown_score
     from .tables import grid
 
     timed = any(step["seconds"] is not None for step in steps)
-    numbers = ["step", "score", "log-lik.", "parameters", "latents", "candidates", *(["seconds"] if timed else [])]
+    numbers = ["step", score, "log-lik.", "parameters", "latents", "candidates", *(["seconds"] if timed else [])]
     rows = [
         [
             str(step["number"]),
-            f"{step['score']:,.2f}",
+            f"{shown_score(step['score'], score):,.2f}",
             f"{step['log_likelihood']:,.2f}",
             f"{step['dimension']:,}",
             f"{_latents(step):,}",

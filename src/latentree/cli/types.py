@@ -8,12 +8,16 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-__all__ = ["BINS", "CLASSES", "DELIMITER", "Bins", "merged_bins", "split"]
+from .._registry import suggestion
+
+__all__ = ["BINS", "CLASSES", "DELIMITER", "Bins", "Choice", "merged_bins", "split"]
 
 if TYPE_CHECKING:
     ParamType = click.ParamType[Any]
+    AnyChoice = click.Choice[Any]
 else:  # generic since click 8.4 only
     ParamType = click.ParamType
+    AnyChoice = click.Choice
 
 Cut = int | tuple[float, ...]
 Bins = int | dict[str, Cut]
@@ -32,6 +36,14 @@ def split(text: str) -> list[str]:
     ['a', 'b, c', 'd']
     """
     return [part for part in next(csv.reader([text], skipinitialspace=True), []) if part]
+
+
+class Choice(AnyChoice):
+    """One of several words; another is answered with them and the likeliest."""
+
+    def get_invalid_choice_message(self, value: Any, ctx: click.Context | None) -> str:
+        """Say what was given and what there is."""
+        return f"'{value}' is not one of {', '.join(map(repr, self.choices))}.{suggestion(value, list(self.choices))}"
 
 
 class Classes(ParamType):

@@ -130,7 +130,7 @@ def save_plots(draws: Draws, folder: str | os.PathLike[str], *, k: int | None = 
     for name, draw in made.items():
         figure = draw().figure
         data = io.BytesIO()
-        figure.savefig(data, format="png", dpi=120)
+        figure.savefig(data, format="png", dpi=120, metadata={"Software": "latentree sample"})
         pyplot().close(figure)
         write_atomically(Path(folder) / f"{name}.png", data.getvalue())
         names.append(f"{name}.png")
