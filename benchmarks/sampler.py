@@ -3,7 +3,7 @@
     python benchmarks/sampler.py --write          # writes docs/benchmarks-sampler.md
     python benchmarks/sampler.py --seconds 2      # a quick look, printed
 
-The plain sampler is the source's: reversible jump with the allocation and its own split (W 5.2.1, corrected). Samplers
+The plain sampler is the source's: reversible jump with the allocation and its own split ([Whiley1999] 5.2.1, corrected). Samplers
 take turns on the same data, one thread, equal time; ratios are what counts.
 """
 
@@ -140,7 +140,7 @@ count).
 
 **Effective draws of the number of classes a CPU second, marginal over plain sampler: {headline}.**
 
-The plain sampler is reversible jump as in W 5.2.1 with the ratios corrected: five moves, the source's split. "Simplex" is
+The plain sampler is reversible jump as in [Whiley1999] 5.2.1 with the ratios corrected: five moves, the source's split. "Simplex" is
 the same with the split that never leaves the simplex. "Marginal" jumps with the allocation integrated out: splits judged
 by the mixture's likelihood, births and deaths of any class from informed proposals, the number of empty classes drawn
 exactly ([the mathematics](mathematics/reversible-jump.md)). Four chains from starts far apart, {seconds:g} s of each

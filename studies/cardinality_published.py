@@ -18,7 +18,7 @@ __all__ = [
 
 
 class Real(NamedTuple):
-    """A line of K table 6.13: mean scores of five runs, minutes, and states of the best model."""
+    """A line of [Karciauskas2005] table 6.13: mean scores of five runs, minutes, and states of the best model."""
 
     standard3: float
     standard3_minutes: int
@@ -159,8 +159,8 @@ SYNTHETIC: dict[str, dict[int, tuple[float, float, float, int]]] = {
 }
 """Tables 6.1-6.8: Standard3, SplitMerge, StandardFixed (mean BIC), and the states that SplitMerge found.
 
-Scores belong to K's own random models, so that only their differences can be compared. For 10:15x2 and 10^5 rows they
-are those of table 6.7, which has no time limit; K's other runs with 10^5 rows and more of the last three structures of
+Scores belong to Karciauskas' own random models, so that only their differences can be compared. For 10:15x2 and 10^5 rows they
+are those of table 6.7, which has no time limit; Karciauskas' other runs with 10^5 rows and more of the last three structures of
 tables 6.4-6.6 were stopped.
 """
 

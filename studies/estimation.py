@@ -1,4 +1,4 @@
-"""Estimation algorithms compared: W figures 2.4-2.28 and table 2.5, ours beside theirs.
+"""Estimation algorithms compared: [Whiley1999] figures 2.4-2.28 and table 2.5, ours beside theirs.
 
 ``python -m studies.estimation --out docs/reproduction/estimation.md`` writes the page and its figures.
 """
@@ -49,7 +49,7 @@ METHODS: dict[str, tuple[str, Options]] = {
     "preferential IEM": ("preferential", {"n_blocks": 10**6}),
     "accelerated": ("accelerated", {}),
 }
-"""What is compared with EM: W's nine, W's own line search, and two more."""
+"""What is compared with EM: Whiley's nine, Whiley's own line search, and two more."""
 
 OTHERS: dict[str, tuple[str, Options]] = {
     "EM": ("em", {}),
@@ -107,7 +107,7 @@ CLOSE = 1e-3
 """A run has arrived when its log-likelihood is this close to its limit."""
 
 
-# ---- W 2.8: the two problems ------------------------------------------------------------------------------------
+# ---- [Whiley1999] 2.8: the two problems ------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -132,7 +132,7 @@ class Course:
 
 
 def proportion_vector(rng: np.random.Generator, n: int = 100) -> Problem:
-    """W 2.8.1: four latent states, five binary leaves, components known."""
+    """[Whiley1999] 2.8.1: four latent states, five binary leaves, components known."""
     tree, variables = Tree.star(4, [2] * 5), numbered([2] * 5)
     truth = Model.random(tree, variables, rng)
     table = Table.from_codes(truth.sample(n, rng), variables)
@@ -142,7 +142,7 @@ def proportion_vector(rng: np.random.Generator, n: int = 100) -> Problem:
 
 
 def unknown_components(rng: np.random.Generator, n: int = 100) -> Problem:
-    """W 2.8.2: two latent states, four binary leaves, nothing known. W does not give the size of the data."""
+    """[Whiley1999] 2.8.2: two latent states, four binary leaves, nothing known. W does not give the size of the data."""
     tree, variables = Tree.star(2, [2] * 4), numbered([2] * 4)
     truth = Model.random(tree, variables, rng)
     table = Table.from_codes(truth.sample(n, rng), variables)
@@ -183,7 +183,7 @@ def course(problem: Problem, method: str, own: Options, length: int = LENGTH) ->
 
 
 def share(run: Course, at: FloatArray | None = None) -> FloatArray:
-    """Share of the way gone after each iteration, or after so many passes (W 2.8.1)."""
+    """Share of the way gone after each iteration, or after so many passes ([Whiley1999] 2.8.1)."""
     way = max(run.limit - run.log_likelihood[0], 1e-300)
     gone: FloatArray = np.clip((run.log_likelihood - run.log_likelihood[0]) / way, 0.0, 1.0)
     if at is None:
@@ -350,7 +350,7 @@ microseconds, and the time of the others is spent between passes. Passes are wha
 """
 
 
-# ---- W 2.11: the independence model ---------------------------------------------------------------------------------
+# ---- [Whiley1999] 2.11: the independence model ---------------------------------------------------------------------------------
 
 
 def equal_weight_independence(table: Table, n_states: int) -> Model:
@@ -417,7 +417,7 @@ def definiteness(n_sets: int, seed: int, say: Say) -> str:
     return f"""
 ## Table 2.5: is the equal-weight independence model a minimum of the free energy?
 
-Two latent states, three leaves of r states, N = 500, parameters uniform, {n_sets} data sets each. Entries: ours / W's,
+Two latent states, three leaves of r states, N = 500, parameters uniform, {n_sets} data sets each. Entries: ours / Whiley's,
 the number of data sets (W: of 100) in which the Hessian at (2.26) is positive definite.
 
 {markdown(["beta", *(f"r = {r}" for r in range(2, 7))], rows)}
@@ -425,7 +425,7 @@ Ours counts beta * lambda_max(R) < 1, R being the correlation matrix of the whit
 of the Hessian of A_beta, in the metric of the expected counts, is beta * lambda_max(R) - 1. The eigenvalues themselves,
 from differences of gradients, were computed in {checked:,} of these cases and disagree in {disagree}.
 
-W's table does not come out. Since lambda_max(R) > 1 for all data that show any dependence, the point is a saddle for
+Whiley's table does not come out. Since lambda_max(R) > 1 for all data that show any dependence, the point is a saddle for
 all beta above 1 / lambda_max(R), for binary leaves too, where W has 100 throughout; and for larger r it stays a minimum
 up to higher beta than W has it. What W concludes stands: a run that starts hot enough settles at the independence model
 (theorem 2.3) and, without a push, stays there while the temperature falls. `estimate(..., method="annealing")` does so
@@ -454,13 +454,13 @@ def run(*, n_sets: int = 20, seed: int = 0, say: Say = lambda text: None) -> tup
 
 
 HEAD = """\
-# Estimation algorithms: W chapter 2 again
+# Estimation algorithms: [Whiley1999] chapter 2 again
 
 Made by `python -m studies.estimation --out docs/reproduction/estimation.md` ({n_sets} data sets of each problem,
-seed {seed}). W's data sets are not published: ours are drawn by the same recipe. All methods start from the same random
+seed {seed}). Whiley's data sets are not published: ours are drawn by the same recipe. All methods start from the same random
 point.
 
-Progress is the share of the way from the start to the method's own limit (W 2.8.1). Figures show by how much a method
+Progress is the share of the way from the start to the method's own limit ([Whiley1999] 2.8.1). Figures show by how much a method
 is ahead of EM: thin lines for the data sets, a heavy one for their mean; above zero the method is closer to its limit.
 In the tables, "ahead" counts data sets in which the method is ahead on average over the first {length} iterations or
 passes; "iterations / EM's" is the geometric mean of the iterations needed to come within {close:g} of the limit,
@@ -471,7 +471,7 @@ by hand for each data set, are automatic here.
 
 SECTION = {
     "proportion vector": """
-## Known components: the proportion vector (as in W figures 2.4-2.12)
+## Known components: the proportion vector (as in [Whiley1999] figures 2.4-2.12)
 
 Four latent states, five binary leaves, N = 100; only the weights of the states are estimated.
 
@@ -481,7 +481,7 @@ Four latent states, five binary leaves, N = 100; only the weights of the states 
 
 {table}""",
     "unknown components": """
-## Unknown components (as in W figures 2.14-2.22)
+## Unknown components (as in [Whiley1999] figures 2.14-2.22)
 
 Two latent states, four binary leaves, N = 100; all tables are estimated.
 
@@ -493,16 +493,16 @@ Two latent states, four binary leaves, N = 100; all tables are estimated.
 }
 
 CONCLUSIONS = """
-## Beside W's conclusions
+## Beside Whiley's conclusions
 
 W finds that conjugate gradients, plain and generalised, and incremental EM improve on EM in both problems, Helmbold's
 EM-eta and EG-eta and ACG-phi on known components only, and GP-eta, ACG-theta and ACG-theta-chi2 in neither; that the
 latter fail where the maximum has zeros; and that choosing the learning rates by hand is the weakness of six methods.
 
-- *Conjugate gradients* come out as W says, GCG best where the components are unknown. W's golden section makes a step
+- *Conjugate gradients* come out as W says, GCG best where the components are unknown. Whiley's golden section makes a step
   cost many passes, so that GCG loses to EM by work; a search that uses slopes makes it win by work too.
 - *Automatic learning rates* (each the one that would have been best for the step before, shortened when it loses) take
-  all six methods to within 0.001 of their limit in fewer iterations than EM in both problems. By W's own measure, which
+  all six methods to within 0.001 of their limit in fewer iterations than EM in both problems. By Whiley's own measure, which
   of the two is ahead on the way, they do not help every method: with known components GP-eta is ahead of EM in fewer
   than half of the data sets and ACG-theta in a fifth; constants chosen by hand were not measured here. W: "if the
   problem of selecting a learning parameter can be successfully automated then for proportion vector problems Helmbold's

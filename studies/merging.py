@@ -1,4 +1,4 @@
-"""When merging two states of an over-fitted latent class model gives the smaller model back (K 5.3).
+"""When merging two states of an over-fitted latent class model gives the smaller model back ([Karciauskas2005] 5.3).
 
 A model L is drawn at random, and a model L' with one state more is fitted to L's own distribution until it describes it
 perfectly. Then every pair of states of L' is merged (K definition 5.2), to see whether one of the results is L.
@@ -41,7 +41,7 @@ Groups = tuple[tuple[int, ...], ...]
 
 @dataclass(frozen=True)
 class Structure:
-    """A line of K table 5.1, or an example of K's text.
+    """A line of [Karciauskas2005] table 5.1, or an example of Karciauskas' text.
 
     Attributes
     ----------
@@ -65,7 +65,7 @@ class Structure:
     extra: int = 1
 
     def name(self, extra: int = 0) -> str:
-        """K's notation, for L or for L'."""
+        """Karciauskas' notation, for L or for L'."""
         same = len(set(self.leaves)) == 1
         leaves = f"{len(self.leaves)}x{self.leaves[0]}" if same else ",".join(map(str, self.leaves))
         return f"{self.n_states + extra}:{leaves}"
@@ -302,7 +302,7 @@ def _polished(model: Model, patterns: NDArray[np.int64], target: FloatArray, ste
 # ---- the page -------------------------------------------------------------------------------------------------
 
 HEAD = """\
-# Merging states of a model that has too many (K 5.3)
+# Merging states of a model that has too many ([Karciauskas2005] 5.3)
 
 Made by `python -m studies.merging --out docs/reproduction/merging.md` in {seconds:.0f} s.
 

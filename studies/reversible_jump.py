@@ -1,4 +1,4 @@
-"""W chapter 5: reversible jump over the number of classes (tables 5.1-5.3, figures 5.2-5.14), and W figure 4.6.
+"""[Whiley1999] chapter 5: reversible jump over the number of classes (tables 5.1-5.3, figures 5.2-5.14), and [Whiley1999] figure 4.6.
 
 The source's data are not published: data of the same kind are drawn. kmax, which it does not give, is 10 here.
 """
@@ -374,7 +374,7 @@ def candidates(runs: int, sweeps: Sequence[int], seed: int) -> str:
 # ---- the page ----------------------------------------------------------------------------------------------------
 
 HEAD = """\
-# Reversible jump over the number of classes (W 5)
+# Reversible jump over the number of classes ([Whiley1999] 5)
 
 Made by `python -m studies.reversible_jump {arguments}` in {seconds:.0f} s.
 

@@ -1,4 +1,4 @@
-"""Learning the tree: C table 1, figure 5 and 5.3, Z 5.1, E 1, and all regular trees of small data, ours beside theirs.
+"""Learning the tree: [ChenZhangWang] table 1, figure 5 and 5.3, [Zhang2004] 5.1, [ZhangKocka2004] 1, and all regular trees of small data, ours beside theirs.
 
 ``python -m studies.search --data DIR --out docs/reproduction/search.md`` writes the page.
 """

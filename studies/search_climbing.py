@@ -1,4 +1,4 @@
-"""Z 5.1 (DHC, SHC and HSHC on generated data) and E 1 (DHC under several scores)."""
+"""[Zhang2004] 5.1 (DHC, SHC and HSHC on generated data) and [ZhangKocka2004] 1 (DHC under several scores)."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ DOMINANT = 0.8
 
 
 def generated(n: int, seed: int) -> Model:
-    """A generative model after the recipe of Z 5.1.
+    """A generative model after the recipe of [Zhang2004] 5.1.
 
     Three ternary leaves hang on each of n/3 latents, which hang in a chain; latents have 2 or 3 states in turn. Every
     row has a component above 0.8, and the largest components of a table's rows do not all stand in one column.
@@ -99,7 +99,7 @@ def study(
 def page(found: Sequence[SearchResult], truth: Mapping[int, float], *, rows: int) -> str:
     """Write the results as part of a page."""
     text = f"""
-## DHC, SHC and HSHC (Z 5.1)
+## DHC, SHC and HSHC ([Zhang2004] 5.1)
 
 {rows:,} rows from models with 6 to 18 ternary variables (three on each latent, latents of 2 and 3 states in a chain,
 every row of a table with a component above {DOMINANT}); EM and local EM from 64 starts, gain 0.01, at most 500 steps,
@@ -124,7 +124,7 @@ than DHC on one model.
     return text
 
 
-# ---- E 1 ------------------------------------------------------------------------------------------------------------
+# ---- [ZhangKocka2004] 1 ------------------------------------------------------------------------------------------------------------
 
 
 def scores_study(
@@ -160,7 +160,7 @@ def scores_study(
 def scores_page(found: Sequence[tuple[str, str, Run, float, float]]) -> str:
     """Write the results as part of a page."""
     text = """
-## DHC under several scores (E 1)
+## DHC under several scores ([ZhangKocka2004] 1)
 
 E reports that BIC and CS led DHC to the generative models or close to them, AIC and the hold-out score significantly
 less so. The generator has three latents of three states (56 parameters). Hold-out: a third of the rows judge models

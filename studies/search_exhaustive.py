@@ -72,7 +72,7 @@ def _skeletons(cardinalities: Sequence[int]) -> list[Graph]:
 
 
 def _with_narrow_nodes(graph: Graph) -> Iterator[Graph]:
-    """The graph, and all that have latents of strictly fewer states between some neighbours (Z 2)."""
+    """The graph, and all that have latents of strictly fewer states between some neighbours ([Zhang2004] 2)."""
     choices = [
         range(1, min(graph.cardinality[a], graph.cardinality[b])) for a, b in graph.edges
     ]  # 1 stands for no node

@@ -1,4 +1,4 @@
-"""C table 1, figure 5 and section 5: EAST against EAST0, and ours beside them."""
+"""[ChenZhangWang] table 1, figure 5 and section 5: EAST against EAST0, and ours beside them."""
 
 from __future__ import annotations
 
@@ -179,7 +179,7 @@ def _skeleton(tree: Tree) -> Tree:
     return Tree(tree.parent, states, tree.variable, tree.names)
 
 
-# ---- the deadlock (C 5.3) -----------------------------------------------------------------------------------------
+# ---- the deadlock ([ChenZhangWang] 5.3) -----------------------------------------------------------------------------------------
 
 
 def deadlock(case: Case, *, seed: int, keeper: StudyCache) -> list[tuple[str, int, float, Run]]:
@@ -212,13 +212,13 @@ def deadlock(case: Case, *, seed: int, keeper: StudyCache) -> list[tuple[str, in
 def page(cases: Sequence[Case], truth: Mapping[str, tuple[float, float]], *, seed: int, keeper: StudyCache) -> str:
     """Write the results as part of a page."""
     text = """
-## EAST against EAST0 (C table 1)
+## EAST against EAST0 ([ChenZhangWang] table 1)
 
 Means over the runs, standard deviations in brackets; seconds are processor time. Restricted likelihood as in C
-(8 starts, 40 steps), full EM from 32 starts. The data are ours, made after C's recipe; C's own figures, for other
+(8 starts, 40 steps), full EM from 32 starts. The data are ours, made after Chen, Zhang and Wang's recipe; Chen, Zhang and Wang's own figures, for other
 models, stand in the last columns. KL is the empirical divergence from the generator on 5,000 test rows; 0.01 is added
 to every expected count first, so that nothing has probability zero. "Structure itself" is the generating tree,
-regularised and fitted; +- is a standard error. The target is the larger of C's EAST and that plus two standard
+regularised and fitted; +- is a standard error. The target is the larger of Chen, Zhang and Wang's EAST and that plus two standard
 errors. "Skeletons" counts the runs that found the generating tree, numbers of states aside; "fat" counts latents with
 more than the three states of the generator's.
 
@@ -287,7 +287,7 @@ def _growth(cases: Sequence[Case]) -> str:
         rows.append(row)
     head = ["step", *(f"{m}: {what}" for m in methods for what in ("operator", "parameters", "BIC"))]
     return f"""
-## How the models grow (C figure 5)
+## How the models grow ([ChenZhangWang] figure 5)
 
 The first run of each method on {data}.
 
@@ -297,7 +297,7 @@ The first run of each method on {data}.
 def _deadlocks(cases: Sequence[Case], seed: int, keeper: StudyCache) -> str:
     fat = [c for c in cases if c.method == "EAST0" and c.fat]
     text = """
-## Fat latents and the deadlock (C 5.2, 5.3)
+## Fat latents and the deadlock ([ChenZhangWang] 5.2, 5.3)
 
 """
     if not fat:

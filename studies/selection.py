@@ -1,4 +1,4 @@
-"""Model selection: W figures 4.4-4.5, tables 4.1-4.4 and 4.6, and E 3.1, ours beside theirs.
+"""Model selection: [Whiley1999] figures 4.4-4.5, tables 4.1-4.4 and 4.6, and [ZhangKocka2004] 3.1, ours beside theirs.
 
 ``python -m studies.selection --out docs/reproduction/selection.md`` writes the page.
 """
@@ -101,7 +101,7 @@ def run(*, trials: int = 10, seed: int = 0, say: Callable[[str], None] = lambda 
     return "\n".join(parts)
 
 
-HEAD = """# Selecting a model: W chapter 4 and E 3.1 again
+HEAD = """# Selecting a model: [Whiley1999] chapter 4 and [ZhangKocka2004] 3.1 again
 
 Made by `python -m studies.selection --trials {trials} --seed {seed}` ({trials} data sets for each size). The
 sources' data sets are not published: ours are drawn by the same recipe, so that counts can be compared and single
@@ -170,7 +170,7 @@ def _best(scores: dict[str, list[float]], names: Sequence[str]) -> dict[str, str
     return {criterion: names[int(np.argmax(values))] for criterion, values in scores.items()}
 
 
-# ---- W 4.8.4: bases ---------------------------------------------------------------------------------------
+# ---- [Whiley1999] 4.8.4: bases ---------------------------------------------------------------------------------------
 
 
 def figure_4_4(rng: Generator) -> str:
@@ -196,7 +196,7 @@ prior is Dirichlet(1.01) in the traditional basis and Dirichlet(1) in the other.
         text
         + markdown(["true weight", "traditional", "softmax"], rows)
         + """
-W's figure shows no numbers: in the middle both are good, the traditional basis perhaps better; at the edge both are too
+Whiley's figure shows no numbers: in the middle both are good, the traditional basis perhaps better; at the edge both are too
 low, the traditional one more so. The table says the same.
 """
     )
@@ -263,7 +263,7 @@ Four classes, eight binary variables, N = 50; mean of 5 data sets, not corrected
         text
         + markdown(["states", *map(str, range(1, 8))], rows)
         + f"""
-Softmax less traditional: {gaps}. W's figure shows the same: alike for few states, the traditional basis lower for many.
+Softmax less traditional: {gaps}. Whiley's figure shows the same: alike for few states, the traditional basis lower for many.
 """
     )
 
@@ -273,7 +273,7 @@ def _drawn(tree: Tree, n: int, rng: Generator) -> Table:
     return Table.from_codes(truth.sample(n, rng), truth.variables)
 
 
-# ---- W 4.8.5: aliasing ------------------------------------------------------------------------------------
+# ---- [Whiley1999] 4.8.5: aliasing ------------------------------------------------------------------------------------
 
 
 def table_4_1(rng: Generator) -> str:
@@ -289,7 +289,7 @@ def table_4_1(rng: Generator) -> str:
 ## Table 4.1: states that coincide
 
 Seven states fitted to N = 100 rows of a four-class model: in {coinciding} of {n_sets} data sets some states coincide
-at the posterior mode (softmax basis), as in W's table, whose states 2 and 5 leave 7!/2! = 2520 relabellings.
+at the posterior mode (softmax basis), as in Whiley's table, whose states 2 and 5 leave 7!/2! = 2520 relabellings.
 """
     if shown is None:
         return text
@@ -300,7 +300,7 @@ at the posterior mode (softmax basis), as in W's table, whose states 2 and 5 lea
     return text + f"The first of them, with {left} relabellings:\n\n" + markdown(head, rows)
 
 
-# ---- W 4.8.7 and 4.8.8: chosen numbers of states ----------------------------------------------------------
+# ---- [Whiley1999] 4.8.7 and 4.8.8: chosen numbers of states ----------------------------------------------------------
 
 
 def table_4_2(rng: Generator, trials: int) -> str:
@@ -317,14 +317,14 @@ Number of states chosen among 1 to 7, and in how many data sets: `2 x5` means tw
         text
         + _compared(theirs, ours)
         + f"""
-How criteria compare, W's data sets first, then ours:
+How criteria compare, Whiley's data sets first, then ours:
 
 {_versus(theirs, ours[0])}
-AIC and BIC stand to Laplace as in W. **CS does not reproduce:** W's takes one or two states in
+AIC and BIC stand to Laplace as in W. **CS does not reproduce:** Whiley's takes one or two states in
 {_times(theirs, ("1", "2"), "CS")} of {_number(theirs, "CS")} cases and never more than BIC; ours, by the formula
 printed there, takes fewer than BIC in {_against(ours[0], "CS (MAP)", "BIC")[0]} cases at the posterior mode and in
-{_against(ours[0], "CS (ML)", "BIC")[0]} at maximum likelihood. **ICL does not reproduce** either: W's mostly takes more
-states than BIC, ours (with d as in the errata to W 4.15) mostly as many or fewer. What W computed instead is not known.
+{_against(ours[0], "CS (ML)", "BIC")[0]} at maximum likelihood. **ICL does not reproduce** either: Whiley's mostly takes more
+states than BIC, ours (with d as in the errata to [Whiley1999] 4.15) mostly as many or fewer. What W computed instead is not known.
 """
     )
 
@@ -345,8 +345,8 @@ Chosen among {", ".join(f"({a},{b})" for a, b in PAIRS)}; `13 x2` means (1,3) tw
         + f"""
 Of all {_number(ours[0])} choices, (3,3), which is true, is made {_times(ours[0], ("33",))} times (W: none of
 {_number(theirs)}), two latents of any size {_times(ours[0], TWO)} times (W: {_times(theirs, TWO)}). CS takes (1,1) in
-{_times(ours[0], ("11",), "CS")} of {_number(ours[0], "CS")} cases, W's in {_times(theirs, ("11",), "CS")} of
-{_number(theirs, "CS")}: that does not reproduce. Nor does W's Laplace at N = 50, which takes (1,7) four times in five;
+{_times(ours[0], ("11",), "CS")} of {_number(ours[0], "CS")} cases, Whiley's in {_times(theirs, ("11",), "CS")} of
+{_number(theirs, "CS")}: that does not reproduce. Nor does Whiley's Laplace at N = 50, which takes (1,7) four times in five;
 ours takes it {ours[0]["Laplace"][0].count("17")} times in {trials}. Two explanations were tried and fail: the Hessian
 is not singular there (its smallest eigenvalue was 0.003 in 110 fits to ten other such data sets), and counting all
 relabellings though states coincide gives (1,7) once in those ten. The reason is not known.
@@ -412,7 +412,7 @@ def _counted(chosen: Sequence[str]) -> str:
     return ", ".join(f"{what} x{n}" for what, n in sorted(Counter(chosen).items()))
 
 
-# ---- W 4.10: intensive care -------------------------------------------------------------------------------
+# ---- [Whiley1999] 4.10: intensive care -------------------------------------------------------------------------------
 
 
 def icu(rng: Generator) -> str:
@@ -447,11 +447,11 @@ def icu(rng: Generator) -> str:
         lines.append(["", "ours", *map(str, cells), f"{100 * np.mean(guess != died):.1f}"])
     others = [name for name in CRITERIA if str(best[name]) != theirs[name]]
     gains = {name: found[best[name]][name] - found[int(theirs[name])][name] for name in others}
-    differ = ", ".join(f"{name} {best[name]} (by {gains[name]:.1f} over W's {theirs[name]})" for name in others)
+    differ = ", ".join(f"{name} {best[name]} (by {gains[name]:.1f} over Whiley's {theirs[name]})" for name in others)
     maxima = _local_maxima(fits[2][0].model, table, died, rng)
     head = ["method", "", "lived, said so", "lived, said dies", "died, said lives", "died, said so", "wrong %"]
     return f"""
-## Intensive care (W 4.10, table 4.6)
+## Intensive care ([Whiley1999] 4.10, table 4.6)
 
 Number of classes chosen among 1 to 6 for 200 patients and 14 binary variables, and the scores.
 
@@ -459,16 +459,16 @@ Number of classes chosen among 1 to 6 for 200 patients and 14 binary variables, 
 Who dies, by three classifiers that were told and by the two classes that were not:
 
 {markdown(head, lines)}
-Logistic regression gives W's table to the digit, so the data are the same. W's two naive Bayes tables do not reproduce,
-with the factors of absent findings (above) or, as W's formula can be read, without them. The two classes are those of
-the highest likelihood (BIC {found[2]["BIC"]:.1f}) and do not follow the outcome. W's 166 and 34 patients are not
+Logistic regression gives Whiley's table to the digit, so the data are the same. Whiley's two naive Bayes tables do not reproduce,
+with the factors of absent findings (above) or, as Whiley's formula can be read, without them. The two classes are those of
+the highest likelihood (BIC {found[2]["BIC"]:.1f}) and do not follow the outcome. Whiley's 166 and 34 patients are not
 among the maxima of the likelihood that {N_LOCAL} starts of EM end in, nor were they among those of the
 posterior in either basis (300 starts):
 
 {markdown(["log-likelihood", "starts", "patients in the classes", "wrong %"], maxima)}
-Those near W's 23.0 % are rare and far below the best. Where W's classes come from is not known.
+Those near Whiley's 23.0 % are rare and far below the best. Where Whiley's classes come from is not known.
 
-Numbers of classes that differ from W's: {differ}.
+Numbers of classes that differ from Whiley's: {differ}.
 """
 
 
@@ -508,7 +508,7 @@ def _logistic(x: FloatArray, died: NDArray[np.bool_]) -> NDArray[np.bool_]:
     return above
 
 
-# ---- E 3.1 ------------------------------------------------------------------------------------------------
+# ---- [ZhangKocka2004] 3.1 ------------------------------------------------------------------------------------------------
 
 
 def effective_dimensions(rng: Generator) -> str:
@@ -531,7 +531,7 @@ def effective_dimensions(rng: Generator) -> str:
         cells = (f(fit) for f in (lambda fit: fit.log_likelihood, bic, bice) for fit in (first, second))
         rows.append([str(i + 1), *(f"{c:.1f}" for c in cells)])
     return f"""
-## E 3.1: BIC and BICe on data from M1
+## [ZhangKocka2004] 3.1: BIC and BICe on data from M1
 
 10,000 rows from M1 with random parameters; ds(M1) = 45, ds(M2) = 44, de(M1) = 43, de(M2) = 44. E reports that BIC
 prefers M2 and BICe M1 (one data set). Ours: BIC prefers M2 in {by_bic} of {n_sets} data sets, BICe M1 in {by_bice}.

@@ -1,4 +1,4 @@
-"""Trees of real data, and what learning them costs: COIL (Z 5.2, K 7.3.3), news100, four density benchmarks, growth.
+"""Trees of real data, and what learning them costs: COIL ([Zhang2004] 5.2, [Karciauskas2005] 7.3.3), news100, four density benchmarks, growth.
 
 ``python -m studies.trees --data DIR --out docs/reproduction/trees.md`` writes the page.
 """
@@ -106,8 +106,8 @@ def _coil(folder: Path, seed: int, jobs: int, seconds: float, say: Say, pictures
     table = datasets.load("coil42", data_dir=folder)
     run, cpu = _learned(table, seed, jobs, seconds, say)
     owners, tested = _owners(run.model, folder)
-    rows = [["HSHC, K = 1, 5, 10, 20 (Z 5.2)", "-52,522, -51,625, **-51,465**, -51,592", "51 to 169 h"]]
-    rows += [["HLCSplitMerge on Z's skeleton (K 7.3.3)", "-51,516.5", "467 h"]]
+    rows = [["HSHC, K = 1, 5, 10, 20 ([Zhang2004] 5.2)", "-52,522, -51,625, **-51,465**, -51,592", "51 to 169 h"]]
+    rows += [["HLCSplitMerge on Zhang and Kočka's skeleton ([Karciauskas2005] 7.3.3)", "-51,516.5", "467 h"]]
     rows += [["swift (ours)", f"**{run.score:,.1f}**", f"{run.seconds:.0f} s ({cpu:.0f} s of processor time)"]]
     for name in ("HLCSplitMerge", "HLCStandard3"):
         began = time.perf_counter()
@@ -118,7 +118,7 @@ def _coil(folder: Path, seed: int, jobs: int, seconds: float, say: Say, pictures
             rng=np.random.default_rng(seed),
             budget=Budget(seconds=seconds),
         )
-        rows += [[f"{name} (K table 7.4) on ours", f"{found.score:,.1f}", f"{time.perf_counter() - began:.0f} s"]]
+        rows += [[f"{name} ([Karciauskas2005] table 7.4) on ours", f"{found.score:,.1f}", f"{time.perf_counter() - began:.0f} s"]]
     groups = "".join(f"- {line}\n" for line in _groups(run.model))
     pictures["trees-coil.svg"] = to_svg(plot_tree(run.model).figure)
     return f"""
@@ -126,8 +126,8 @@ def _coil(folder: Path, seed: int, jobs: int, seconds: float, say: Say, pictures
 
 {markdown(["", "BIC", "time"], rows)}
 Ours has {len(run.tree.latent)} latents and {run.tree.n_parameters} parameters. {_milestones(run, [-51_465, -51_300])}.
-The search {"ended by itself" if run.reason.complete else "was stopped by its time limit"}. K's figure 7.9, the skeleton
-of table 7.4, is lost: K's learners start from the skeleton that ours found, without its numbers of states.
+The search {"ended by itself" if run.reason.complete else "was stopped by its time limit"}. Karciauskas' figure 7.9, the skeleton
+of table 7.4, is lost: Karciauskas' learners start from the skeleton that ours found, without its numbers of states.
 
 **Prediction.** Of {tested:,} customers in the test set, the 800 with the highest P(caravan policy | all else) are
 chosen: **{owners}** of the 238 owners are among them. Z reports 110; the best entry had 121, chance gives 42.

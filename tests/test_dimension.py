@@ -137,7 +137,7 @@ def test_zhang_kocka_figure_1():
     m1, m2 = zhang_kocka_figure_1(True), zhang_kocka_figure_1(False)
     assert (standard_dimension(m1), effective_dimension(m1)) == (45, 43)
     assert (standard_dimension(m2), effective_dimension(m2)) == (44, 44)
-    irregular = m1.with_cardinality("X1", 3)  # E 3.2: represents just what M2 does
+    irregular = m1.with_cardinality("X1", 3)  # [ZhangKocka2004] 3.2: represents just what M2 does
     assert effective_dimension(irregular) == 44
 
 
@@ -467,7 +467,7 @@ def test_oracle_agrees_on_probabilities():
     np.testing.assert_allclose(explicit_jacobian(small, p)[:, 0], change, atol=1e-8)
 
 
-# ---- merging states (K 5.3) ---------------------------------------------------------------------------------------
+# ---- merging states ([Karciauskas2005] 5.3) ---------------------------------------------------------------------------------------
 
 
 def test_merging_three_states_is_merging_twice():
@@ -498,7 +498,7 @@ def test_slopes_are_derivatives():
 
 
 def test_when_merging_recovers_the_smaller_model():
-    """K table 5.1 in small, and its two examples; 3:5x2 refutes conjecture 5.2."""
+    """[Karciauskas2005] table 5.1 in small, and its two examples; 3:5x2 refutes conjecture 5.2."""
     chosen = [s for s in merging.STRUCTURES if s.n_states == 2 or (s.n_states == 3 and len(s.leaves) == 5)]
     outcomes = merging.run(chosen, models=6, starts=20)
     by_name = {(o.structure.name(), o.structure.extra): o for o in outcomes}

@@ -26,7 +26,7 @@ def test_carcinoma(n_classes, log_likelihood):
     [("voting", 5, -3085.60), ("wisconsin", 3, -2560.7), ("heart", 2, -2388.1), ("abalone", 5, -12389.4)],
 )
 def test_bic_of_the_thesis_data_with_missing_cells(name, n_classes, bic):
-    """K table 6.13; a better fit than the published one would do as well."""
+    """[Karciauskas2005] table 6.13; a better fit than the published one would do as well."""
     ours = score.bic(fitted(name, n_classes))
     assert ours > bic - 0.05
     assert ours == pytest.approx(bic, abs=0.15)

@@ -109,7 +109,7 @@ class Model:
             Source of randomness.
         dominant : float, optional
             Give one state of every row, chosen at random, a probability uniform on (dominant, 1); the others
-            share the rest uniformly (Z 5.1 and C 4 use 0.6).
+            share the rest uniformly ([Zhang2004] 5.1 and [ChenZhangWang] 4 use 0.6).
         """
         return cls(tree, tuple(variables), random_parameters(tree, rng, dominant))
 
@@ -279,7 +279,7 @@ class Counts:
 
 
 def walk_root(tables: dict[int, FloatArray], path: Sequence[int]) -> None:
-    """Move the root along a path of neighbouring nodes, the first of which is the root now (Z 2).
+    """Move the root along a path of neighbouring nodes, the first of which is the root now ([Zhang2004] 2).
 
     Each step reverses an edge root -> child and recomputes the two tables by Bayes' rule. A state of the child that
     never occurs gets the old root's distribution. What is possible stays possible: products that underflow are

@@ -324,13 +324,13 @@ class Tree:
         new[self.node(node)] = cardinality
         return Tree(self.parent, new, self.variable, self.names)
 
-    # ---- regularity (Z 2, E 3.2) ------------------------------------------------------------------------
+    # ---- regularity ([Zhang2004] 2, [ZhangKocka2004] 3.2) ------------------------------------------------------------------------
 
     @property
     def irregular(self) -> tuple[int, ...]:
         """Latent nodes that break regularity: ends of branches, and those with more states than neighbours tell apart.
 
-        With two neighbours these must be fewer than either's, and one of the two must be latent (Z 2). A narrower
+        With two neighbours these must be fewer than either's, and one of the two must be latent ([Zhang2004] 2). A narrower
         latent between two manifest variables breaks the rule too, but :meth:`regularised` leaves it.
         """
         return tuple(v for v in map(int, self.latent) if self._breaks(v))
@@ -383,7 +383,7 @@ def states_needed(k: int, sizes: Sequence[int]) -> int:
     """Of the k states of a latent node, how many it can use between neighbours of these sizes; 0: it can go.
 
     An end of a branch can go, and so can a node between two neighbours with at least as many states as one of them;
-    any other has at most prod|x| / max|x| (Z 2, E 3.2).
+    any other has at most prod|x| / max|x| ([Zhang2004] 2, [ZhangKocka2004] 3.2).
 
     Examples
     --------

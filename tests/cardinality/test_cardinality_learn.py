@@ -87,7 +87,7 @@ def test_tree_learners_find_the_states_of_a_given_skeleton(seven, method):
 
 
 def test_a_latent_node_that_is_not_needed_keeps_one_state():
-    """Two independent groups of variables: the root between them says nothing (K 7.2.1)."""
+    """Two independent groups of variables: the root between them says nothing ([Karciauskas2005] 7.2.1)."""
     rng = np.random.default_rng(0)
     a, b = rng.integers(0, 2, (2, 1500, 1))
     flip = rng.random((1500, 6)) < 0.1

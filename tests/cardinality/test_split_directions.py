@@ -1,4 +1,4 @@
-"""Splits follow the data of the state that is split, computed here row by row; K 4.4.2's random split is its own."""
+"""Splits follow the data of the state that is split, computed here row by row; [Karciauskas2005] 4.4.2's random split is its own."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def variance_by_hand(table: Table, weights: np.ndarray, ones: np.ndarray) -> np.
 
 
 def greedy_by_hand(table: Table, weights: np.ndarray, ones: np.ndarray) -> np.ndarray:
-    """K's signs: those nearest to one half first, each the way that makes two states of half the size more likely."""
+    """Karciauskas' signs: those nearest to one half first, each the way that makes two states of half the size more likely."""
     codes = np.asarray(table.codes)
 
     def likelihood(signs):
@@ -72,7 +72,7 @@ def greedy_by_hand(table: Table, weights: np.ndarray, ones: np.ndarray) -> np.nd
 
 
 def agree(direction: np.ndarray, expected: np.ndarray) -> float:
-    """Cosine without regard to sign; of each variable the second entry is K's."""
+    """Cosine without regard to sign; of each variable the second entry is Karciauskas'."""
     own = direction.reshape(-1, 2)[:, 1]
     return abs(own @ expected) / np.linalg.norm(own) / np.linalg.norm(expected)
 
@@ -139,7 +139,7 @@ def test_a_state_without_data_can_be_split_in_every_direction(voting, model):
         assert np.isfinite(way(nothing, star.states.profiles[0], P, np.random.default_rng(0))).all()
 
 
-# ---- K 4.4.2's own random split ------------------------------------------------------------------------------------
+# ---- [Karciauskas2005] 4.4.2's own random split ------------------------------------------------------------------------------------
 
 
 def test_the_split_of_k_4_draws_every_entry_alone_then_clips_and_normalises():
@@ -150,7 +150,7 @@ def test_the_split_of_k_4_draws_every_entry_alone_then_clips_and_normalises():
         data = type("Data", (), {"widths": widths})
         r = DIRECTIONS["uniform"](data, states.profiles[0], p, rng)
         assert (np.abs(r) <= p).all()
-        assert abs(r[:3].sum()) > 1e-9  # not a direction of K 6, whose entries sum to zero
+        assert abs(r[:3].sum()) > 1e-9  # not a direction of [Karciauskas2005] 6, whose entries sum to zero
         halves = states.split(0, r, clip=True)
         assert halves.sizes.tolist() == [0.5, 0.5]
         for half, side in zip(halves.profiles, (1, -1), strict=True):

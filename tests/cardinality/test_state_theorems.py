@@ -1,4 +1,4 @@
-"""K's theorems 4.1 and 4.2, the counter-example of table 4.1, and table 5.1 by our own operations."""
+"""Karciauskas' theorems 4.1 and 4.2, the counter-example of table 4.1, and table 5.1 by our own operations."""
 
 from __future__ import annotations
 

@@ -13,7 +13,7 @@ from latentree.engine._plan import Plan
 from latentree.errors import DataError, ParameterError
 from latentree.formats._frame import table_from
 
-# Number of rows and columns in K table 6.12.
+# Number of rows and columns in [Karciauskas2005] table 6.12.
 THESIS = {
     "abalone": (4177, 8),
     "adult": (48842, 14),
@@ -132,7 +132,7 @@ def test_generators(name, n_leaves, cardinalities):
     assert model.tree.n_variables == n_leaves
     assert sorted(model.tree.cardinality[model.tree.latent].tolist()) == cardinalities
     assert [v.name for v in model.variables] == [f"X{i + 1}" for i in range(n_leaves)]
-    for node in range(model.tree.n_nodes):  # one entry of every row is above 0.6 (C 4, Z 5.1), but for the root's
+    for node in range(model.tree.n_nodes):  # one entry of every row is above 0.6 ([ChenZhangWang] 4, [Zhang2004] 5.1), but for the root's
         assert node == 0 or (model.table(node).max(axis=1) > 0.6).all()
 
 

@@ -240,7 +240,7 @@ def test_map_of_a_single_class_is_known():
 
 
 def test_known_components_leave_a_concave_problem():
-    """The proportion vector problem (W 2.8.1): with the components held every start ends in one place."""
+    """The proportion vector problem ([Whiley1999] 2.8.1): with the components held every start ends in one place."""
     truth, table = sampled(Tree.star(4, [2] * 5), 300, dominant=0.5)
     leaves = [n for n in truth.tree.names if n != truth.tree.names[0]]
     ends = []

@@ -42,7 +42,7 @@ def test_penalties(carcinoma):
 
 
 def test_effective_dimension_in_bic_and_cs():
-    # E figure 1: M1 has ds 45 and de 43
+    # [ZhangKocka2004] figure 1: M1 has ds 45 and de 43
     tree = Tree.from_edges(
         [("X1", "X2"), ("X1", "X3"), *[("X2", f"Y{i}") for i in (1, 2, 3)], *[("X3", f"Y{i}") for i in (4, 5, 6)]],
         {"X1": 2, "X2": 3, "X3": 3, **{f"Y{i}": 3 for i in range(1, 7)}},

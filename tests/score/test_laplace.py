@@ -99,7 +99,7 @@ def test_covariance_in_portions_is_the_same(monkeypatch):
 
 
 def test_errata_the_density_of_the_prior_integrates_to_one():
-    # W C.12 normalises with alpha + 1, C.7 has a minus: with no rows, log P(D | m) is 0 by definition
+    # [Whiley1999] C.12 normalises with alpha + 1, C.7 has a minus: with no rows, log P(D | m) is 0 by definition
     for alpha in (1.0, 1.01, 2.5):
         log_norm = lgamma(2 * alpha) - 2 * lgamma(alpha)
         softmax, _ = quad(lambda t, a=alpha, c=log_norm: np.exp(c + a * (t - 2 * np.logaddexp(0, t))), -60, 60)

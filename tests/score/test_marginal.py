@@ -32,7 +32,7 @@ def solar():
 
 
 def test_golden_cheeseman_stutz_on_solar_flares(solar):
-    # K table 4.2 has -8342.3 +- 0.5; adding alpha gives -8342.2, alpha - 1 gives -8345.2
+    # [Karciauskas2005] table 4.2 has -8342.3 +- 0.5; adding alpha gives -8342.2, alpha - 1 gives -8345.2
     assert cs(solar) == pytest.approx(-8342.2, abs=0.05)
     assert cs(solar, basis="probability") == pytest.approx(-8345.2, abs=0.05)
     assert cs_ml(solar) == pytest.approx(-8345.2, abs=0.05)
@@ -122,7 +122,7 @@ def test_the_two_oracles_agree():
 
 
 def test_cheeseman_stutz_can_rank_fits_of_one_structure_against_their_likelihood():
-    # K 6.3.1: 7 of 20 pairs; its penalty depends on the parameters
+    # [Karciauskas2005] 6.3.1: 7 of 20 pairs; its penalty depends on the parameters
     truth = Model.random(Tree.star(5, [2] * 5), _binary(5), np.random.default_rng(1))
     table = Table.from_codes(truth.sample(10_000, np.random.default_rng(2)), truth.variables)
     fits = [
@@ -163,7 +163,7 @@ def test_aliases():
         table.variables[:1],
         {"z": np.full(7, 1 / 7), "x1": [[0.8, 0.2]] + 2 * [[0.5, 0.5]] + [[p, 1 - p] for p in (0.1, 0.2, 0.3, 0.4)]},
     )
-    # W table 4.1: 7! / 2!
+    # [Whiley1999] table 4.1: 7! / 2!
     assert aliasing(standing(same, table.select(["x1"]))) == pytest.approx(np.log(5040 / 2))
     pair = fit_two_latents(table, (2, 2), rng=rng, n_init=4, tol=1e-3)
     assert aliasing(pair, tol=0.0) == pytest.approx(np.log(8))

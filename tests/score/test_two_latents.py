@@ -1,4 +1,4 @@
-"""Two independent latents above every leaf (W 4.8.8)."""
+"""Two independent latents above every leaf ([Whiley1999] 4.8.8)."""
 
 from __future__ import annotations
 

@@ -203,7 +203,7 @@ def test_missing_cells_are_marginalised(method, table):
     codes[rng(5).random(codes.shape) < 0.1] = -1
     run = learn(Table.from_codes(codes, table.variables), method=method, rng=rng(), **quick(method))
     assert run.structure
-    # EAST0 takes a third state first, and then no new node pays any more: the deadlock of C 5.3
+    # EAST0 takes a third state first, and then no new node pays any more: the deadlock of [ChenZhangWang] 5.3
     assert run.tree == (Tree.star(3, table.cardinalities) if method == "east0" else TREE)
 
 

@@ -1,4 +1,4 @@
-"""Learning the number of states of latent nodes: splitting, merging, adjusting (K chapters 4 to 7)."""
+"""Learning the number of states of latent nodes: splitting, merging, adjusting ([Karciauskas2005] chapters 4 to 7)."""
 
 from __future__ import annotations
 

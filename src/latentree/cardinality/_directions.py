@@ -1,4 +1,4 @@
-"""Which way to split a state: at random, or in one of three computed directions (K 4.4.2, 6.2.1).
+"""Which way to split a state: at random, or in one of three computed directions ([Karciauskas2005] 4.4.2, 6.2.1).
 
 A direction holds, for every neighbour, what is added to one half's probabilities and taken from the other's; the
 entries of a neighbour sum to zero, except in ``uniform``. K defines the computed ones for binary neighbours. Beyond
@@ -25,7 +25,7 @@ Direction = Callable[[Neighbourhood, FloatArray, float, np.random.Generator], Fl
 
 
 def random(data: Neighbourhood, profile: FloatArray, p: float, rng: np.random.Generator) -> FloatArray:
-    """Draw from [-p, p] so that every neighbour's entries sum to zero and one of them is p or -p (K 6.2.1)."""
+    """Draw from [-p, p] so that every neighbour's entries sum to zero and one of them is p or -p ([Karciauskas2005] 6.2.1)."""
     parts = []
     for width in data.widths:
         drawn = rng.uniform(-1.0, 1.0, width)
@@ -36,18 +36,18 @@ def random(data: Neighbourhood, profile: FloatArray, p: float, rng: np.random.Ge
 
 
 def uniform(data: Neighbourhood, profile: FloatArray, p: float, rng: np.random.Generator) -> FloatArray:
-    """Draw every entry from [-p, p] (K 4.4.2); the halves are clipped and normalised."""
+    """Draw every entry from [-p, p] ([Karciauskas2005] 4.4.2); the halves are clipped and normalised."""
     out: FloatArray = rng.uniform(-p, p, sum(data.widths))
     return out
 
 
 def alternating(data: Neighbourhood, profile: FloatArray, p: float, rng: np.random.Generator) -> FloatArray:
-    """K's first: the first, third, ... neighbour one way, the others the other way."""
+    """Karciauskas' first: the first, third, ... neighbour one way, the others the other way."""
     return np.concatenate([p * (-1) ** i * _contrast(w) for i, w in enumerate(data.widths)])
 
 
 def greedy(data: Neighbourhood, profile: FloatArray, p: float, rng: np.random.Generator) -> FloatArray:
-    """K's second: one neighbour after the other takes the sign that raises the likelihood of the state's data more.
+    """Karciauskas' second: one neighbour after the other takes the sign that raises the likelihood of the state's data more.
 
     Neighbours whose distribution is the nearest to uniform come first.
     """
@@ -68,10 +68,10 @@ def greedy(data: Neighbourhood, profile: FloatArray, p: float, rng: np.random.Ge
 
 
 def variance(data: Neighbourhood, profile: FloatArray, p: float, rng: np.random.Generator) -> FloatArray:
-    """K's third: the leading eigenvector of the covariance of the state's data.
+    """Karciauskas' third: the leading eigenvector of the covariance of the state's data.
 
     A missing value counts as the state's own distribution. For binary neighbours the two indicators of a neighbour
-    share K's entry, hence the factor.
+    share Karciauskas' entry, hence the factor.
     """
     seen, known = data.indicators()
     off = np.where(known, seen - profile, 0.0)

@@ -1,4 +1,4 @@
-"""Elidan & Friedman (2001) as K 3.1.2 tells it: every row in one state, and states merged two by two."""
+"""Elidan & Friedman (2001) as [Karciauskas2005] 3.1.2 tells it: every row in one state, and states merged two by two."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Figueiredo & Jain (2002), whom K 3.3 describes: begin with too many states and let the needless ones die.
+"""Figueiredo & Jain (2002), whom [Karciauskas2005] 3.3 describes: begin with too many states and let the needless ones die.
 
 EM is component-wise: one state after the other gets a new size and profile, with posteriors computed anew in between.
 When a state dies, its rows go to the others at once. Updating all states together would let all of them die when none

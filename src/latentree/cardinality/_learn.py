@@ -117,7 +117,7 @@ def learn(
     table : Table
         The data.
     method : str
-        One of :data:`LEARNERS`. ``screened`` is ours, the others are K's (chapters 4, 6 and 7). Splitting, Standard
+        One of :data:`LEARNERS`. ``screened`` is ours, the others are Karciauskas' (chapters 4, 6 and 7). Splitting, Standard
         and StandardFixed go on for ever: give them a budget.
     skeleton : Tree, optional
         The structure, its leaves named as the columns. How many states its latent nodes have matters to StandardFixed

@@ -97,7 +97,7 @@ class Neighbourhood:
         return posterior_of(self.log_joint(states))
 
     def shares(self, states: States) -> list[Neighbourhood]:
-        """The data as each state sees them: weighted by its posterior, D_s of K (2.9)."""
+        """The data as each state sees them: weighted by its posterior, D_s of [Karciauskas2005] (2.9)."""
         return [self.share(self.weights * own) for own in self.posterior(states).T]
 
     def share(self, weights: FloatArray) -> Neighbourhood:

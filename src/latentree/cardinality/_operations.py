@@ -1,4 +1,4 @@
-"""Introduce, split, remove and merge states of any latent node of any tree (K 4.2, 5.2, 7.1).
+"""Introduce, split, remove and merge states of any latent node of any tree ([Karciauskas2005] 4.2, 5.2, 7.1).
 
 The tree is rooted at the node first, which changes nothing observable; there the node and its neighbours are a latent
 class model (:class:`States`). Results are rooted at the node. None of these looks at data: fit what they return.

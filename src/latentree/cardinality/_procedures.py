@@ -1,4 +1,4 @@
-"""K's procedures Split, Merge and Adjust (6.2-6.4), at every latent node of a tree (7.2-7.4).
+"""Karciauskas' procedures Split, Merge and Adjust (6.2-6.4), at every latent node of a tree (7.2-7.4).
 
 A latent class model is a tree with one latent node, so that HLCSplit is Split there, and so on.
 """

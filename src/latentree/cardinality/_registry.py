@@ -56,5 +56,5 @@ LEARNERS: Registry[Entry] = Registry(
         "Ueda": _entry("_ueda:Ueda", "splitting one state and merging two others", fixed=True),
     },
 )
-"""Learners by name. K's HLC algorithms are the same on a tree with several latent nodes. The last three are baselines
+"""Learners by name. Karciauskas' HLC algorithms are the same on a tree with several latent nodes. The last three are baselines
 that K describes (3.1.2, 3.3), for one latent node."""

@@ -1,6 +1,6 @@
 """Our own learner, and the default: split and merge what looks promising, many candidates side by side.
 
-It joins K's SplitMerge with what K chapter 8 asks for: promising states are found by bounds on the likelihood
+It joins Karciauskas' SplitMerge with what [Karciauskas2005] chapter 8 asks for: promising states are found by bounds on the likelihood
 (:mod:`._screening`), local EM follows every operation, and what remains of the candidates is run side by side on one
 plan. Three phases:
 

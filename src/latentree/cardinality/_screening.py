@@ -1,11 +1,11 @@
-"""Which states to split and which to merge, from bounds on the log-likelihood (K 8: promising states).
+"""Which states to split and which to merge, from bounds on the log-likelihood ([Karciauskas2005] 8: promising states).
 
 Let r_s(d) be the posterior of state s for row d, and keep it fixed. By Jensen's inequality, replacing state s by two
 states changes the log-likelihood by at least
 
     gain_s = LL(D_s | two) - LL(D_s | one),
 
-where D_s are the data weighted by r_s: |D_s| times the fall of K's KL divergence between state and data. Merging a and
+where D_s are the data weighted by r_s: |D_s| times the fall of Karciauskas' KL divergence between state and data. Merging a and
 b changes it by at least
 
     loss_ab = sum_d w (r_a + r_b) log P(d, merged) - sum_d w (r_a + r_b) log P(d, a or b),

@@ -18,7 +18,7 @@ __all__ = ["Splitting", "SplittingOptions"]
 
 @dataclass(frozen=True)
 class SplittingOptions(Settings):
-    """Those of all learners, with the splits of K chapter 4."""
+    """Those of all learners, with the splits of [Karciauskas2005] chapter 4."""
 
     p: float = option(0.1, Number(above=0, below=1), "length of a split's direction")
     direction: str = option("uniform", OneOf(*DIRECTIONS), "which way to split")

@@ -53,7 +53,7 @@ class StandardFixed(Learner):
 
 
 class Standard3(ThreePhases):
-    """K 6.2.2 and 7.5-7.7: three phases as in SplitMerge, each model learned from random starts."""
+    """[Karciauskas2005] 6.2.2 and 7.5-7.7: three phases as in SplitMerge, each model learned from random starts."""
 
     names = ("increment", "decrement", "new parameters")
 

@@ -1,4 +1,4 @@
-"""The states of one latent node as arrays, and the four operations on them (K 4.2, 5.2).
+"""The states of one latent node as arrays, and the four operations on them ([Karciauskas2005] 4.2, 5.2).
 
 Seen from its root, a latent node and its neighbours are a latent class model: ``sizes`` are P(state), and ``profiles``
 hold P(neighbour | state) for all neighbours side by side. Every operation makes new arrays.
@@ -20,7 +20,7 @@ __all__ = ["FLOOR", "States", "blocks_of", "flat_pairs", "xlogx"]
 
 
 FLOOR = 1e-6
-"""A split leaves all probabilities between this and one less this (K 6.2.1)."""
+"""A split leaves all probabilities between this and one less this ([Karciauskas2005] 6.2.1)."""
 
 
 def blocks_of(widths: tuple[int, ...]) -> list[slice]:
@@ -130,9 +130,9 @@ class States:
         direction : float array
             What is added to one half's probabilities and taken from the other's.
         clip : bool
-            True: probabilities beyond the limits are set to them, then each distribution is normalised (K 4.4.2).
+            True: probabilities beyond the limits are set to them, then each distribution is normalised ([Karciauskas2005] 4.4.2).
             False: a neighbour's part of the direction, whose sum must be zero, is shortened so that both halves stay
-            inside, and is dropped where the state itself is outside already (K 6.2.1).
+            inside, and is dropped where the state itself is outside already ([Karciauskas2005] 6.2.1).
         """
         s = self._checked(state)
         own, r = self.profiles[s], np.asarray(direction, dtype=np.float64)

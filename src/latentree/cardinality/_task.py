@@ -30,12 +30,12 @@ Criterion = Callable[[Fit], float]
 
 @dataclass(frozen=True)
 class Settings(Options):
-    """Options that all learners share, with the values of K 6.3.1 unless said otherwise.
+    """Options that all learners share, with the values of [Karciauskas2005] 6.3.1 unless said otherwise.
 
     Attributes
     ----------
     n_splits : int
-        Random splits of each state, N0 in K's Split.
+        Random splits of each state, N0 in Karciauskas' Split.
     n_init : int
         Random starts of Standard3 (and the first number of starts of StandardFixed is ``n_splits``).
     p : float
@@ -45,14 +45,14 @@ class Settings(Options):
     q, q_merge : float
         One in how many starts goes on in multiple restart EM; ``q_merge`` when merging and adjusting.
     delta : float
-        Least gain of the score for which adjusting is accepted. K's value is lost in the text; ours is 0.1.
+        Least gain of the score for which adjusting is accepted. Karciauskas' value is lost in the text; ours is 0.1.
     adjust : bool
-        Whether parameters are adjusted when neither splitting nor merging helps (K table 6.15).
+        Whether parameters are adjusted when neither splitting nor merging helps ([Karciauskas2005] table 6.15).
     local : bool
-        On trees, move only the tables around a changed node first, and all tables after that (K 7.3.4, 8). For a
+        On trees, move only the tables around a changed node first, and all tables after that ([Karciauskas2005] 7.3.4, 8). For a
         latent class model there is no difference.
     tol, max_iterations, accelerate
-        Where EM ends, and whether it is accelerated (K's is not).
+        Where EM ends, and whether it is accelerated (Karciauskas' is not).
     prior, basis
         For posterior modes; as in :func:`latentree.estimation.estimate`.
     max_states : int or None

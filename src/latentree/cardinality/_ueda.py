@@ -1,4 +1,4 @@
-"""Ueda, Nakano, Ghahramani & Hinton (2000) as K 3.3 tells it: split one state and merge two others, again and again."""
+"""Ueda, Nakano, Ghahramani & Hinton (2000) as [Karciauskas2005] 3.3 tells it: split one state and merge two others, again and again."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Standard and effective dimension of any tree model (E; W 3).
+"""Standard and effective dimension of any tree model (E; [Whiley1999] 3).
 
 The effective dimension de is the rank, almost everywhere, of the Jacobian from the parameters to P(manifest).
-E theorems 1 and 2 take a tree apart into latent class models, one around each latent node. The Jacobian of such a model
+[ZhangKocka2004] theorems 1 and 2 take a tree apart into latent class models, one around each latent node. The Jacobian of such a model
 has a row for each pattern, exponentially many; instead of these rows we take a few random combinations of them, which
 have closed form. ``docs/mathematics/dimension.md`` has the derivations and the proofs of the lemmas named here.
 """
@@ -79,13 +79,13 @@ def effective_dimension(tree: Tree) -> int:
     for v in range(tree.n_nodes):
         neighbours = tree.neighbours(v)
         if observed[v]:
-            total -= (len(neighbours) - 1) * (k[v] - 1)  # E theorem 2
+            total -= (len(neighbours) - 1) * (k[v] - 1)  # [ZhangKocka2004] theorem 2
         else:
             total += class_dimension(k[v], tuple(sorted(k[u] for u in neighbours)))
     for v in range(1, tree.n_nodes):
         u = int(tree.parent[v])
         if observed[u] == observed[v]:
-            # Two manifest nodes are a model of their own; of two latent ones both models hold P(u, v) (E theorem 1).
+            # Two manifest nodes are a model of their own; of two latent ones both models hold P(u, v) ([ZhangKocka2004] theorem 1).
             total += (1 if observed[v] else -1) * (k[u] * k[v] - 1)
     return total
 
@@ -125,7 +125,7 @@ def class_dimension(n_states: int, leaves: tuple[int, ...]) -> int:
 
 @lru_cache(maxsize=65_536)
 def pair_dimension(pair: tuple[int, int], leaves: tuple[int, ...]) -> int:
-    """Effective dimension of two independent latents above every leaf (W 4.8.8).
+    """Effective dimension of two independent latents above every leaf ([Whiley1999] 4.8.8).
 
     A latent class model whose states are pairs, with P(z1, z2) = P(z1) P(z2).
 
@@ -169,7 +169,7 @@ def _three_views(n_states: int, leaves: list[int]) -> bool:
 
 
 def _few_leaves_suffice(n_states: int, leaves: list[int]) -> bool:
-    """Whether some of the leaves alone give de = ds: then all do (lemma 3, which extends W theorem 3.4)."""
+    """Whether some of the leaves alone give de = ds: then all do (lemma 3, which extends [Whiley1999] theorem 3.4)."""
     few: list[int] = []
     for r in sorted(leaves, reverse=True):
         few.append(r)

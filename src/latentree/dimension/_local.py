@@ -1,6 +1,6 @@
 """Rank of a model's Jacobian at its own parameters, in floating point.
 
-The decomposition of E theorem 1 holds at every point, and not only almost everywhere, if a neighbour counts with the
+The decomposition of [ZhangKocka2004] theorem 1 holds at every point, and not only almost everywhere, if a neighbour counts with the
 directions that the branch behind it tells apart instead of with its states (``docs/mathematics/dimension.md``). So the
 rank is again a sum over latent nodes of ranks of latent class models, each the rank of a Gram matrix in closed form.
 """
@@ -76,12 +76,12 @@ class LocalRanks:
         observed = tree.variable >= 0
         total = sum(node.rank for node in self.nodes.values())
         for v in map(int, tree.manifest):
-            total -= (len(tree.neighbours(v)) - 1) * (len(self._kept(v)) - 1)  # E theorem 2
+            total -= (len(tree.neighbours(v)) - 1) * (len(self._kept(v)) - 1)  # [ZhangKocka2004] theorem 2
         for v in range(1, tree.n_nodes):
             u = int(tree.parent[v])
             if observed[u] == observed[v]:
                 both = self._seen[u, v].shape[1] * self._seen[v, u].shape[1] - 1
-                total += both if observed[v] else -both  # E theorem 1
+                total += both if observed[v] else -both  # [ZhangKocka2004] theorem 1
         return int(total)
 
     # ---- what can be seen of a node ---------------------------------------------------------------------

@@ -1,4 +1,4 @@
-"""Deterministic annealing EM (W 2.11; Ueda & Nakano 1998), and the way out of its trap.
+"""Deterministic annealing EM ([Whiley1999] 2.11; Ueda & Nakano 1998), and the way out of its trap.
 
 At temperature 1 / beta the posterior of what is hidden is taken to the power beta. EM then climbs
 

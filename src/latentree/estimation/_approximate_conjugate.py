@@ -1,4 +1,4 @@
-"""Approximate conjugate gradients (W 2.7): the directions of conjugate gradients, the step lengths of Helmbold.
+"""Approximate conjugate gradients ([Whiley1999] 2.7): the directions of conjugate gradients, the step lengths of Helmbold.
 
 Instead of a line search the step maximises eta * (the mean log-likelihood to first order) less a distance (2.24):
 

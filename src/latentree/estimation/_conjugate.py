@@ -1,4 +1,4 @@
-"""Conjugate gradients (W 2.4) and generalised conjugate gradients (W 2.5; Jamshidian & Jennrich 1993, Thiesson 1995).
+"""Conjugate gradients ([Whiley1999] 2.4) and generalised conjugate gradients ([Whiley1999] 2.5; Jamshidian & Jennrich 1993, Thiesson 1995).
 
 Both begin with EM steps until twice the gain is below 1 (2.10), search a line at every step and start anew after as
 many steps as there are parameters. CG takes the gradient along the simplices; GCG takes the EM step as a generalised
@@ -24,12 +24,12 @@ from ._surface import FLOOR, Mask, Point
 __all__ = ["BETAS", "CgOptions", "Conjugate", "GcgOptions"]
 
 BETAS: dict[str, Callable[[FloatArray, FloatArray, FloatArray], float]] = {
-    # W (2.8), signs as in the errata; g is the gradient before, n the one now, d the direction before
+    # [Whiley1999] (2.8), signs as in the errata; g is the gradient before, n the one now, d the direction before
     "fletcher-reeves": lambda g, n, d: _ratio(n @ n, g @ g),
     "conjugate-ascent": lambda g, n, d: _ratio(n @ n, d @ g),
     "polak-ribiere": lambda g, n, d: _ratio(n @ (n - g), g @ (g - n)),
 }
-"""How much of the last direction to keep: W (2.8 i), (ii), which W uses, and (iii)."""
+"""How much of the last direction to keep: [Whiley1999] (2.8 i), (ii), which W uses, and (iii)."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,7 +39,7 @@ class GcgOptions(AscentOptions):
     line_search: str = option(
         "wolfe",
         OneOf("wolfe", "golden"),
-        "with slopes until Wolfe's conditions hold, or W's golden section (A.5.2)",
+        "with slopes until Wolfe's conditions hold, or Whiley's golden section (A.5.2)",
     )
     warm_up: bool = option(True, Flag(), "begin with EM until twice the gain is below 1")
 
@@ -48,7 +48,7 @@ class GcgOptions(AscentOptions):
 class CgOptions(GcgOptions):
     """Options of conjugate gradients."""
 
-    beta: str = option("conjugate-ascent", OneOf(*BETAS), "W (2.8) i, ii or iii")
+    beta: str = option("conjugate-ascent", OneOf(*BETAS), "[Whiley1999] (2.8) i, ii or iii")
 
 
 @dataclass(frozen=True)
@@ -116,7 +116,7 @@ class Conjugate(Ascent):
             new = base = along
         if d is None or g is None or memory.steps == 0 or (loose != memory.loose).any():
             return base, new, loose
-        generalised = _ratio(base @ (new - g), d @ (g - new))  # the errata's form of W 2.5, step 2
+        generalised = _ratio(base @ (new - g), d @ (g - new))  # the errata's form of [Whiley1999] 2.5, step 2
         beta = generalised if self.beta is None else BETAS[self.beta](g, new, d)
         direction = base + beta * d
         if not np.isfinite(beta) or not point.gradient @ direction > 0:

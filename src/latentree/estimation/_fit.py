@@ -122,7 +122,7 @@ def pseudo_counts(tree: Tree, prior: Prior, basis: Basis = "probability") -> Flo
         None: maximum likelihood.
     basis : {"probability", "softmax"}
         Where the posterior is at its mode: with the probabilities as parameters the M-step adds alpha - 1, with their
-        logarithms (softmax basis, K 3.6) alpha.
+        logarithms (softmax basis, [Karciauskas2005] 3.6) alpha.
     """
     if basis not in ("probability", "softmax"):
         raise bad_parameter("basis", "estimate", "'probability' or 'softmax'", basis)

@@ -1,4 +1,4 @@
-"""Helmbold's methods (W 2.6; Helmbold, Schapire, Singer & Warmuth 1997): GP-eta, EG-eta and EM-eta.
+"""Helmbold's methods ([Whiley1999] 2.6; Helmbold, Schapire, Singer & Warmuth 1997): GP-eta, EG-eta and EM-eta.
 
 Each step maximises eta * (the mean log-likelihood to first order) less a distance from where one is (2.15), with row
 sums of one and, what W leaves out, no entry below zero. The distance gives the method its name: Euclidean, relative

@@ -1,4 +1,4 @@
-"""Incremental EM and its kin (W 2.3; Neal & Hinton 1998): E-steps for a part of the data, or a part of the states.
+"""Incremental EM and its kin ([Whiley1999] 2.3; Neal & Hinton 1998): E-steps for a part of the data, or a part of the states.
 
 All but Nowlan's climb the free energy F = E_q log P(x) + H(q) in turn over q, the guess at what is hidden, and the
 parameters; with q the posterior everywhere F is the log-likelihood. What is traced is F.
@@ -48,7 +48,7 @@ class BlockOptions(AscentOptions):
     n_blocks: int | None = option(
         None,
         AnyOf(Whole(1), OneOf(None)),
-        "blocks of patterns; as many as patterns is W's algorithm; None: that, but at most 16",
+        "blocks of patterns; as many as patterns is Whiley's algorithm; None: that, but at most 16",
     )
 
 
@@ -63,7 +63,7 @@ class NowlanOptions(BlockOptions):
     decay: float | None = option(
         None,
         AnyOf(Number(above=0, below=1), OneOf(None)),
-        "what an observation leaves of the statistics before it (W's lambda); None: 1 - 1/(4 N), a memory of four data "
+        "what an observation leaves of the statistics before it (Whiley's lambda); None: 1 - 1/(4 N), a memory of four data "
         "sets",
     )
 

@@ -1,4 +1,4 @@
-"""How far to go along a direction: a search that uses slopes, W's golden section, and steps of a learning rate."""
+"""How far to go along a direction: a search that uses slopes, Whiley's golden section, and steps of a learning rate."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = ["Line", "Path", "automatic_steps", "golden_section", "paced", "wolfe"
 Path = Callable[[float], FloatArray]
 """Takes a learning rate; gives where it leads."""
 GOLDEN = 2.0 / (1.0 + 5.0**0.5)
-"""tau of W A.5.2."""
+"""tau of [Whiley1999] A.5.2."""
 RISE, FLATNESS = 1e-4, 0.1
 """Wolfe's conditions: the least share of the promised rise, and of the slope that may be left."""
 NEAR_ZERO = 1e-3
@@ -110,7 +110,7 @@ def _between(a: float, fa: float, sa: float, b: float, fb: float, sb: float) -> 
 
 
 def golden_section(line: Line, accuracy: float = 1e-4) -> tuple[Point, float] | None:
-    """W A.5.2 with the errata: alpha_1 = alpha_max (1 - tau). Ends when the interval is this share of the step."""
+    """[Whiley1999] A.5.2 with the errata: alpha_1 = alpha_max (1 - tau). Ends when the interval is this share of the step."""
     s, most = line.point.surface, line.most
     a0, a3 = 0.0, most
     a1, a2 = most * (1.0 - GOLDEN), most * GOLDEN

@@ -1,4 +1,4 @@
-"""Local EM (Z 4.7): only the tables around one place move, every branch hanging off it being frozen.
+"""Local EM ([Zhang2004] 4.7): only the tables around one place move, every branch hanging off it being frozen.
 
 A frozen branch is a constant evidence column: a row of likelihoods for each of its distinct sub-patterns. What remains
 is a tree of a few nodes, on which EM is EM.

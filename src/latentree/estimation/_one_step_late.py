@@ -1,4 +1,4 @@
-"""One-step-late EM (W 2.6; Green 1990): EM for a penalised likelihood whose M-step has no closed form.
+"""One-step-late EM ([Whiley1999] 2.6; Green 1990): EM for a penalised likelihood whose M-step has no closed form.
 
 The penalty's derivative D is taken where one is, so that the M-step solves E(N) / theta + D = mu in each row:
 theta = E(N) / (mu - D), mu such that the row sums to one. A Dirichlet prior, whose M-step has a closed form, is not

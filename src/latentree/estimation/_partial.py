@@ -1,4 +1,4 @@
-"""Partial EM (K 6.2.1): only the parameters of some states of one latent node move."""
+"""Partial EM ([Karciauskas2005] 6.2.1): only the parameters of some states of one latent node move."""
 
 from __future__ import annotations
 

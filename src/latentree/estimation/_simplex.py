@@ -1,6 +1,6 @@
 """Moving on products of simplices without leaving them.
 
-Every row of a table is a point of a simplex. Additive methods (W 2.4-2.7) can step out of it; here is how far they may
+Every row of a table is a point of a simplex. Additive methods ([Whiley1999] 2.4-2.7) can step out of it; here is how far they may
 go, which entries rest at zero, and where a step that went too far is brought back to.
 """
 

@@ -63,7 +63,7 @@ class Point:
     def gradient(self) -> FloatArray:
         """Derivatives of the objective by the entries that may move, 0 for the others.
 
-        dL / d theta = E(N) / theta (W 2.2 and A.5.1 with the errata: the derivative of a logarithm has 1 / P(y)).
+        dL / d theta = E(N) / theta ([Whiley1999] 2.2 and A.5.1 with the errata: the derivative of a logarithm has 1 / P(y)).
         """
         slope = self.completed / np.where(self.surface.free, np.maximum(self.parameters, FLOOR), 1.0)
         return slope if self.pull is None else np.where(self.surface.free, slope - self.pull, 0.0)
@@ -75,7 +75,7 @@ class Point:
 
     @cached_property
     def softmax_gradient(self) -> FloatArray:
-        """Derivatives by the logarithms of the parameters, each row being kept at its sum (W A.4)."""
+        """Derivatives by the logarithms of the parameters, each row being kept at its sum ([Whiley1999] A.4)."""
         s = self.surface
         return self.completed - self.parameters * s.spread(s.row_sums(self.completed) / s.left)
 

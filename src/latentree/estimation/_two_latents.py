@@ -1,4 +1,4 @@
-"""Two independent latent variables above every leaf (W 4.8.8).
+"""Two independent latent variables above every leaf ([Whiley1999] 4.8.8).
 
 To the engine it is a star whose latent state is a pair: state ``i * k2 + j`` is (z1 = i, z2 = j). Its root table is the
 product P(z1) P(z2), so that the M-step sets the two factors to the marginals of the root's expected counts.

@@ -1,4 +1,4 @@
-"""Winner-take-all EM (W 2.3; Neal & Hinton 1998): each row wholly in its most probable hidden state, at least at first.
+"""Winner-take-all EM ([Whiley1999] 2.3; Neal & Hinton 1998): each row wholly in its most probable hidden state, at least at first.
 
 The hidden state of a row is that of all its latents together, found by passing maxima instead of sums. The free energy
 of such a guess is the log-likelihood of the completed data; it rises until no row changes its state. Plain EM, which

@@ -32,7 +32,7 @@ def equal_frequency(values: NDArray[Any], counts: FloatArray, n_bins: int) -> Fl
 
     The edges are the quantiles 1/n, 2/n, ... of the weighted values by the second definition of Hyndman and Fan (1996,
     The American Statistician 50, 361-365): the smallest value with at least that share of the weight at or below it,
-    and half way to the next value if the share is met exactly. Two bins thus mean ``x > median`` (K 6.3.3), and a
+    and half way to the next value if the share is met exactly. Two bins thus mean ``x > median`` ([Karciauskas2005] 6.3.3), and a
     weight means what repeating the value means. Where many values are equal, edges fall together and there are fewer
     bins. An edge at the largest value would leave nothing above; it moves below that value.
 
@@ -128,7 +128,7 @@ def _distinct_texts(numbers: Iterable[float]) -> list[str]:
 
 
 def merge_neighbours(counts: FloatArray, least: float) -> list[list[int]]:
-    """Merge ordered values until each group has enough cases: the smallest group joins its smaller neighbour (Z 5.2).
+    """Merge ordered values until each group has enough cases: the smallest group joins its smaller neighbour ([Zhang2004] 5.2).
 
     Of equally small groups the first is merged, with the neighbour before it if both are equal.
 

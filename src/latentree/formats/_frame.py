@@ -72,7 +72,7 @@ def table_from(
         what repeating the row means. Rows of weight zero are dropped; values seen only there do not exist.
     bins : int or dict, optional
         An int cuts every continuous column into that many bins of equal frequency, two bins being ``x > median``
-        (K 6.3.3). A dict says for each column by name how many bins it gets or at which edges it is cut. Continuous
+        ([Karciauskas2005] 6.3.3). A dict says for each column by name how many bins it gets or at which edges it is cut. Continuous
         are numbers with fractions, whole numbers with more than 20 values, and every column of an array of floats.
     unseen : {"error", "missing"}
         With ``variables``: what to do with a value that is not a state. A level that the earlier data declared but no
@@ -84,7 +84,7 @@ def table_from(
     decimal : {".", ","}
         With ``","``, text columns whose cells all read as numbers with decimal commas hold numbers.
     merge_rare : float, optional
-        Merge values that fewer cases have (Z 5.2 uses 30). Numbers merge with the smaller neighbour into bins, ordered
+        Merge values that fewer cases have ([Zhang2004] 5.2 uses 30). Numbers merge with the smaller neighbour into bins, ordered
         categories and answers of a well-known scale with the smaller neighbour into ``a | b``, until each has as many.
         Other rare values become ``(other)``, which may be rare itself: no frequent value joins it. Values that come
         later and are not known belong to ``(other)`` too. The variable says what was merged.

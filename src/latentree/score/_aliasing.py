@@ -1,4 +1,4 @@
-"""How often a mode of the posterior is repeated because the states of latents can be relabelled (W 4.8.5)."""
+"""How often a mode of the posterior is repeated because the states of latents can be relabelled ([Whiley1999] 4.8.5)."""
 
 from __future__ import annotations
 

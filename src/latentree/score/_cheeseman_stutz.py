@@ -1,4 +1,4 @@
-"""Marginal likelihood of the expected data, and Cheeseman & Stutz' correction of it (W 4.6, K 3.3, E 3.3).
+"""Marginal likelihood of the expected data, and Cheeseman & Stutz' correction of it ([Whiley1999] 4.6, [Karciauskas2005] 3.3, [ZhangKocka2004] 3.3).
 
 D' are the data completed by the fitted model. A leaf whose cell is missing is left out of D', since it integrates to
 one exactly; every other hidden value is in it.
@@ -22,7 +22,7 @@ At = Literal["map", "ml", "given"]
 
 
 def mled(fit: Fit, *, prior: Prior = 1.0, basis: Basis = "softmax", at: At = "map", aliasing: bool = False) -> float:
-    """Marginal likelihood of the expected data, log P(D' | m) (W 4.6.1, which omits the logarithm).
+    """Marginal likelihood of the expected data, log P(D' | m) ([Whiley1999] 4.6.1, which omits the logarithm).
 
     Parameters are those of :func:`cs`.
     """
@@ -33,7 +33,7 @@ def mled(fit: Fit, *, prior: Prior = 1.0, basis: Basis = "softmax", at: At = "ma
 
 
 def cs(fit: Fit, *, prior: Prior = 1.0, basis: Basis = "softmax", at: At = "map", aliasing: bool = False) -> float:
-    """Cheeseman-Stutz score, log P(D' | m) + log P(D | theta) - log P(D' | theta) (K 3.3, W 4.6.2).
+    """Cheeseman-Stutz score, log P(D' | m) + log P(D | theta) - log P(D' | theta) ([Karciauskas2005] 3.3, [Whiley1999] 4.6.2).
 
     Exact when nothing is hidden.
 
@@ -49,7 +49,7 @@ def cs(fit: Fit, *, prior: Prior = 1.0, basis: Basis = "softmax", at: At = "map"
         Take it at a posterior mode or a maximum of the likelihood, to which EM goes from the fit's parameters; or at
         those as they are.
     aliasing : bool
-        Add the logarithm of the number of relabellings (W 4.8.5).
+        Add the logarithm of the number of relabellings ([Whiley1999] 4.8.5).
 
     Examples
     --------
@@ -73,7 +73,7 @@ def cs_ml(fit: Fit, *, prior: Prior = 1.0, aliasing: bool = False) -> float:
 
 
 def cse(fit: Fit, *, prior: Prior = 1.0, basis: Basis = "softmax", at: At = "map", aliasing: bool = False) -> float:
-    """Cheeseman-Stutz score with the effective dimension, CS + (ds - de)/2 ln N (E 3.3)."""
+    """Cheeseman-Stutz score with the effective dimension, CS + (ds - de)/2 ln N ([ZhangKocka2004] 3.3)."""
     spared = fit.n_parameters - effective_dimension_of(fit)
     return cs(fit, prior=prior, basis=basis, at=at, aliasing=aliasing) + 0.5 * spared * log_n(fit, "CSe")
 

@@ -1,7 +1,7 @@
-"""Scores that reward states that the data tell apart (W 4.7).
+"""Scores that reward states that the data tell apart ([Whiley1999] 4.7).
 
 The classification likelihood is that of the completed data. Its expectation is the log-likelihood less the entropy of
-all hidden values given the data (W 4.11), which for any tree is the sum of expected counts times ln theta.
+all hidden values given the data ([Whiley1999] 4.11), which for any tree is the sum of expected counts times ln theta.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ __all__ = ["awe", "classification_likelihood", "icl", "icl_bic"]
 
 
 def classification_likelihood(fit: Fit) -> float:
-    """Expected log-likelihood of the completed data: LL less the entropy of the hidden values (W 4.11)."""
+    """Expected log-likelihood of the completed data: LL less the entropy of the hidden values ([Whiley1999] 4.11)."""
     _needs_latent(fit, "The classification likelihood")
     layout = layout_of(fit)
     return log_product(layout.counts(fit.counts.vector), layout.parameters(fit.model))
@@ -40,7 +40,7 @@ def awe(fit: Fit) -> float:
 
 
 def icl(fit: Fit) -> float:
-    """Integrated classification likelihood (W 4.15, d counting the components' parameters only).
+    """Integrated classification likelihood ([Whiley1999] 4.15, d counting the components' parameters only).
 
     Every row is assigned to its most probable joint state of the latents. The latents' tables are integrated out with
     Jeffreys' prior, Dirichlet(1/2); those of the manifest variables get the BIC approximation.
@@ -68,7 +68,7 @@ def icl(fit: Fit) -> float:
 
 
 def assigned_counts(model: Model, table: Table) -> FloatArray:
-    """Counts of the data completed by the most probable joint state of each row (W 4.12).
+    """Counts of the data completed by the most probable joint state of each row ([Whiley1999] 4.12).
 
     A leaf whose cell is missing is not part of the completed data: it says nothing about the row, and must not decide.
     """

@@ -1,4 +1,4 @@
-"""Information criteria: log-likelihood minus a penalty (W 4.4-4.5, E 3.3).
+"""Information criteria: log-likelihood minus a penalty ([Whiley1999] 4.4-4.5, [ZhangKocka2004] 3.3).
 
 Estimators turn the sign and double them, as scikit-learn does. All are taken at the parameters of the fit, which should
 be those of maximum likelihood. d is the standard dimension, de the effective one, N the sample size. The rates of the
@@ -20,7 +20,7 @@ __all__ = ["aic", "aic3", "bic", "bice", "caic", "draper", "effective_dimension_
 
 
 def aic(fit: Fit) -> float:
-    """Akaike's criterion, LL - d (W 4.4)."""
+    """Akaike's criterion, LL - d ([Whiley1999] 4.4)."""
     return SCORES["aic"](fit)
 
 
@@ -30,12 +30,12 @@ def aic3(fit: Fit) -> float:
 
 
 def bic(fit: Fit) -> float:
-    """Bayesian information criterion, LL - d/2 ln N (W 4.5, K 3.2)."""
+    """Bayesian information criterion, LL - d/2 ln N ([Whiley1999] 4.5, [Karciauskas2005] 3.2)."""
     return SCORES["bic"](fit)
 
 
 def bice(fit: Fit) -> float:
-    """BIC with the effective dimension, LL - de/2 ln N (E 3.1)."""
+    """BIC with the effective dimension, LL - de/2 ln N ([ZhangKocka2004] 3.1)."""
     return SCORES["bice"](fit)
 
 
@@ -50,7 +50,7 @@ def caic(fit: Fit) -> float:
 
 
 def draper(fit: Fit) -> float:
-    """Draper's score, LL - d/2 ln(N / 2 pi) (W 4.5.1)."""
+    """Draper's score, LL - d/2 ln(N / 2 pi) ([Whiley1999] 4.5.1)."""
     return SCORES["draper"](fit)
 
 

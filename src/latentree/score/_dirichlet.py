@@ -17,7 +17,7 @@ def log_normaliser(layout: Layout, alpha: FloatArray) -> float:
 
 
 def log_evidence(layout: Layout, counts: FloatArray, alpha: FloatArray) -> float:
-    """log P(D' | m) of complete data with these counts (K 3.1, W 4.1)."""
+    """log P(D' | m) of complete data with these counts ([Karciauskas2005] 3.1, [Whiley1999] 4.1)."""
     return log_normaliser(layout, alpha) - log_normaliser(layout, alpha + counts)
 
 

@@ -1,4 +1,4 @@
-"""Scores on other data: hold-out log score (E 1) and empirical divergence from a known model (Z 5.1)."""
+"""Scores on other data: hold-out log score ([ZhangKocka2004] 1) and empirical divergence from a known model ([Zhang2004] 5.1)."""
 
 from __future__ import annotations
 
@@ -100,7 +100,7 @@ def split(table: Table, share: float, rng: np.random.Generator) -> tuple[Table, 
 
 
 def empirical_kl(model: Model, truth: Model, table: Table) -> float:
-    """Empirical Kullback-Leibler divergence of a model from the truth: mean of log P_truth - log P_model (Z 5.1).
+    """Empirical Kullback-Leibler divergence of a model from the truth: mean of log P_truth - log P_model ([Zhang2004] 5.1).
 
     Not a score: 0 is best, and with few data it can fall below.
 

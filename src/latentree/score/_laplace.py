@@ -1,4 +1,4 @@
-"""Laplace's approximation of the marginal likelihood (W 4.3, appendix C), for any tree.
+"""Laplace's approximation of the marginal likelihood ([Whiley1999] 4.3, appendix C), for any tree.
 
 The negative Hessian A comes from Louis' identity: the information of the completed data less the variance of their
 score. In the traditional basis the free parameters are theta_2, ..., theta_r of each row; in the softmax basis
@@ -30,7 +30,7 @@ Hessian = Literal["full", "block", "diagonal"]
 HESSIANS = OneOf("full", "block", "diagonal")
 
 PRIORS: dict[str, float] = {"softmax": 1.0, "probability": 1.01}
-"""Dirichlet parameters of W 4.8.2: nearly flat, but no mode on the boundary."""
+"""Dirichlet parameters of [Whiley1999] 4.8.2: nearly flat, but no mode on the boundary."""
 
 
 def laplace(
@@ -44,7 +44,7 @@ def laplace(
 ) -> float:
     """Laplace's approximation of log P(D | m), at a posterior mode.
 
-    ``log P(D | theta) + log P(theta) + d/2 ln(2 pi) - 1/2 ln |A|`` (W 4.5).
+    ``log P(D | theta) + log P(theta) + d/2 ln(2 pi) - 1/2 ln |A|`` ([Whiley1999] 4.5).
 
     Parameters
     ----------
@@ -56,11 +56,11 @@ def laplace(
         Which entries of the Hessian are used: all, those of one row of a table, or the diagonal (which depends on the
         state that is left out, the first).
     prior : float or mapping, optional
-        Dirichlet parameters. Default: 1 in the softmax basis, 1.01 in the other (W 4.8.2).
+        Dirichlet parameters. Default: 1 in the softmax basis, 1.01 in the other ([Whiley1999] 4.8.2).
     at : {"map", "given"}
         Take it at a posterior mode, to which EM goes from the fit's parameters; or at those, being a mode, as they are.
     aliasing : bool
-        Add the logarithm of the number of relabellings (W 4.8.5).
+        Add the logarithm of the number of relabellings ([Whiley1999] 4.8.5).
 
     Examples
     --------
@@ -80,7 +80,7 @@ def laplace(
 
 
 def laplace_at(mode: Fit, a: FloatArray, *, basis: Basis, hessian: Hessian, prior: Prior) -> float:
-    """The approximation at a given mode, A being its :func:`information` there (W 4.5)."""
+    """The approximation at a given mode, A being its :func:`information` there ([Whiley1999] 4.5)."""
     layout = layout_of(mode)
     alpha = layout.alphas(prior)
     log_prior = log_normaliser(layout, alpha) + log_product(_added(alpha, basis), layout.parameters(mode.model))

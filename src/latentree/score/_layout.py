@@ -1,6 +1,6 @@
 """How the parameters of a fit lie in rows, each a distribution of its own.
 
-For a tree these are the rows of its tables. With two independent latents above every leaf (W 4.8.8) the engine's root
+For a tree these are the rows of its tables. With two independent latents above every leaf ([Whiley1999] 4.8.8) the engine's root
 table is the product of two rows; a probability of the engine's is then a product of parameters, and the expected count
 of a parameter the sum of the counts of all it is a factor of. Scores need no more than that.
 """

@@ -1,4 +1,4 @@
-"""The marginal likelihood itself, where nothing is hidden (K 3.1, W 4.1)."""
+"""The marginal likelihood itself, where nothing is hidden ([Karciauskas2005] 3.1, [Whiley1999] 4.1)."""
 
 from __future__ import annotations
 

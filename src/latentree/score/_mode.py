@@ -1,4 +1,4 @@
-"""Fitting again: to the parameters at which a score is taken (W 4.8.2, K 3.6), or to other data."""
+"""Fitting again: to the parameters at which a score is taken ([Whiley1999] 4.8.2, [Karciauskas2005] 3.6), or to other data."""
 
 from __future__ import annotations
 

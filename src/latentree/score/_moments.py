@@ -1,4 +1,4 @@
-"""Louis' information: second derivatives of the log-likelihood, exactly, for any tree (W 4.7, C.4).
+"""Louis' information: second derivatives of the log-likelihood, exactly, for any tree ([Whiley1999] 4.7, C.4).
 
 P(row) is linear in each table, so that, with a and b entries of the flat vector and E(a | x) the posterior probability
 that row x uses entry a,

@@ -55,7 +55,7 @@ def scores(
     names : sequence of str, optional
         Among :data:`SCORES`, and ``holdout`` if there are test data. Default: all.
     aliasing : bool
-        Correct those that estimate log P(D | m) for relabelling (W 4.8.5).
+        Correct those that estimate log P(D | m) for relabelling ([Whiley1999] 4.8.5).
     test : Table, optional
         Data for the hold-out score.
 

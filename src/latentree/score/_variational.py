@@ -1,4 +1,4 @@
-"""Variational Bayes: a lower bound of the marginal likelihood (K 3.1.3; Beal & Ghahramani 2003).
+"""Variational Bayes: a lower bound of the marginal likelihood ([Karciauskas2005] 3.1.3; Beal & Ghahramani 2003).
 
 Hidden values and parameters are taken to be independent given the data. The parameters' distribution is then Dirichlet
 with alpha plus expected counts, and the E-step is that of EM with exp(E ln theta) in the place of theta: the engine
@@ -34,7 +34,7 @@ def variational(
     tol, max_iterations
         VB-EM ends at a smaller gain, or after so many steps.
     aliasing : bool
-        Add the logarithm of the number of relabellings (W 4.8.5): better, but no longer sure to be a bound.
+        Add the logarithm of the number of relabellings ([Whiley1999] 4.8.5): better, but no longer sure to be a bound.
 
     Examples
     --------

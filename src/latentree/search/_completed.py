@@ -1,4 +1,4 @@
-"""Candidates judged on data completed by the current model (Z 4.2-4.5): formulas (3), (6), (9) and (10).
+"""Candidates judged on data completed by the current model ([Zhang2004] 4.2-4.5): formulas (3), (6), (9) and (10).
 
 The completed data are never made: what the formulas need are expected counts of two or three neighbouring nodes. With a
 score other than BIC, its penalty takes the place of d/2 log N.

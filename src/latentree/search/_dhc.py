@@ -1,4 +1,4 @@
-"""Double hill climbing (Z 1, K 3.4.2): one climb over skeletons, and within it one over the numbers of states.
+"""Double hill climbing ([Zhang2004] 1, [Karciauskas2005] 3.4.2): one climb over skeletons, and within it one over the numbers of states.
 
 The sources do not define the moves between skeletons. Here they are *introduce* a latent between a latent and two of
 its neighbours, *delete* a latent, its neighbours being joined to a neighbouring latent, and *relocate* a neighbour of a

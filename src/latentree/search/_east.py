@@ -1,7 +1,7 @@
-"""EAST: expansion, adjustment, simplification until termination (C figure 3).
+"""EAST: expansion, adjustment, simplification until termination ([ChenZhangWang] figure 3).
 
 ``ratio=True`` is EAST, which chooses among expansions by improvement ratio; ``ratio=False`` is EAST0, which chooses by
-score. Candidates are judged by restricted likelihood (C 2.4): in the stages of the original program by default, or,
+score. Candidates are judged by restricted likelihood ([ChenZhangWang] 2.4): in the stages of the original program by default, or,
 with ``screening=None, evaluation=(8, 40, 0.1)``, as in C (mu = 8 starts, nu = 40 steps).
 """
 
@@ -85,7 +85,7 @@ class East(SearchMethod):
         graph = state.network.graph
         candidates = _enhancements(state, graph) if state.phase == "enhance" else reachable(graph, KINDS[state.phase])
         rank: Rank = by_gain
-        if self.options.ratio and state.phase == "expand":  # C 1
+        if self.options.ratio and state.phase == "expand":  # [ChenZhangWang] 1
             rank = improvement_ratio(task.criterion.dimension(graph))
         ranked, n = staged(task, self.options, beliefs, candidates, rng, rank)
         if not ranked:
@@ -112,7 +112,7 @@ def _onwards(state: State, found: Evaluated, network: Network) -> tuple[str, Map
 
 
 def _enhancements(state: State, graph: Graph) -> Iterable[tuple[Move, Graph]]:
-    """enhanceNI (C 2.2): the other neighbours of the node that was divided may follow to the new one."""
+    """enhanceNI ([ChenZhangWang] 2.2): the other neighbours of the node that was divided may follow to the new one."""
     old, new = state.memory["between"]
     tried = [Move("NR", (z, old, new)) for z in graph.neighbours[old] if z != new]
     reached = [(move, move.applied(graph).regularised()) for move in tried]

@@ -1,4 +1,4 @@
-"""How candidates become models: restricted likelihood in stages, then full EM for the winner (C 2.4).
+"""How candidates become models: restricted likelihood in stages, then full EM for the winner ([ChenZhangWang] 2.4).
 
 The stages are those of the original EAST program. Candidates are compared by how far they raise the score, as estimated
 on both sides: a score that is no penalised likelihood is estimated by BIC, and the estimate of a candidate says nothing
@@ -54,7 +54,7 @@ CHUNK = 512
 _NOTHING: Mapping[str, Any] = {}
 
 FULL = (32, 100, 0.01)
-"""Full EM of the original program: starts, steps; ours stops at the gain of Z 5."""
+"""Full EM of the original program: starts, steps; ours stops at the gain of [Zhang2004] 5."""
 
 
 @dataclass(frozen=True)
@@ -89,7 +89,7 @@ def by_gain(gain: float, dimension: int) -> float:
 
 
 def improvement_ratio(dimension_before: int) -> Rank:
-    """Unit improvement (Z 2), improvement ratio (C 1): (BIC(m') - BIC(m)) / (d(m') - d(m))."""
+    """Unit improvement ([Zhang2004] 2), improvement ratio ([ChenZhangWang] 1): (BIC(m') - BIC(m)) / (d(m') - d(m))."""
     return lambda gain, dimension: per_parameter(gain, dimension - dimension_before)
 
 

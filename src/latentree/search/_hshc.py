@@ -1,6 +1,6 @@
-"""Heuristic single hill climbing (Z 4): candidates are ranked on completed data, the best K of an operator fitted.
+"""Heuristic single hill climbing ([Zhang2004] 4): candidates are ranked on completed data, the best K of an operator fitted.
 
-Local EM moves all tables that involve the place of the change (Z 4.7); the model that is chosen is fitted by full EM.
+Local EM moves all tables that involve the place of the change ([Zhang2004] 4.7); the model that is chosen is fitted by full EM.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ class HeuristicHillClimbing(SingleHillClimbing):
         self, task: Task, state: State, beliefs: Beliefs, candidates: Sequence[tuple[Move, Graph]], rng: Generator
     ) -> list[Judged]:
         """Choose the K best of one operator on completed data, and fit these by local EM."""
-        if candidates and candidates[0][0].kind != "SD":  # for SD there is no heuristic (Z 4.5)
+        if candidates and candidates[0][0].kind != "SD":  # for SD there is no heuristic ([Zhang2004] 4.5)
             completed = CompletedData(beliefs, task.criterion.penalty)
             worth = task.map(lambda item, _: completed.value(*item), candidates, rng, stage="completed data")
             best = np.argsort(-np.array(worth), kind="stable")[: self.options.k]
@@ -65,7 +65,7 @@ class HeuristicHillClimbing(SingleHillClimbing):
         return task.map(one, candidates, rng)
 
     def _locally(self, task: Task, found: Evaluated, beliefs: Beliefs, rng: Generator) -> tuple[Model, float]:
-        """Local EM (Z 4.7) of a candidate: its model and log-likelihood."""
+        """Local EM ([Zhang2004] 4.7) of a candidate: its model and log-likelihood."""
         network = regularised(applied(found, beliefs.network))
         model = network.to_model(task.table.variables)
         called = renumbered(network.graph)

@@ -1,6 +1,6 @@
 """Unrooted trees that are edited, and their probabilities, edge by edge.
 
-A learned model has no root (Z 2). While the tree changes, its probabilities are therefore kept as one joint table for
+A learned model has no root ([Zhang2004] 2). While the tree changes, its probabilities are therefore kept as one joint table for
 each edge: a change of some edges leaves the others as they are, and nothing has to be walked or turned round.
 """
 
@@ -174,7 +174,7 @@ class Graph:
         return Graph(neighbours, k, self.n_manifest, self.observed)
 
     def bound(self, v: int) -> int:
-        """Most states a latent node can use: prod|x| / max|x| over its neighbours (Z 2)."""
+        """Most states a latent node can use: prod|x| / max|x| over its neighbours ([Zhang2004] 2)."""
         neighbours = [self.cardinality[u] for u in self.neighbours[v]]
         return prod(neighbours) // max(neighbours)
 

@@ -1,4 +1,4 @@
-"""The five search operators (Z 3, C 2.1): SI, SD, NI, ND, NR.
+"""The five search operators ([Zhang2004] 3, [ChenZhangWang] 2.1): SI, SD, NI, ND, NR.
 
 A move is what is done and where; :func:`moves` lists them, :meth:`Move.applied` gives the graph before regularisation,
 :func:`reachable` the regular graphs that can be reached, each once.
@@ -23,7 +23,7 @@ ADJUST: tuple[Kind, ...] = ("NR",)
 SIMPLIFY: tuple[Kind, ...] = ("ND", "SD")
 
 LEAST_STATES = 2
-"""SD does not go below (Z 3)."""
+"""SD does not go below ([Zhang2004] 3)."""
 
 
 @dataclass(frozen=True, order=True)
@@ -158,10 +158,10 @@ def added_parameters(graph: Graph, move: Move) -> int | None:
 
 
 def per_parameter(gain: float, more: int) -> float:
-    """A gain divided by the parameters it costs (Z 2, C 1), higher being better.
+    """A gain divided by the parameters it costs ([Zhang2004] 2, [ChenZhangWang] 1), higher being better.
 
     A loss is not divided: spread over many parameters it would look small. A gain that costs no parameter comes before
-    all that cost some, as in the first phase of Z 3; among such gains the largest is the best.
+    all that cost some, as in the first phase of [Zhang2004] 3; among such gains the largest is the best.
 
     Examples
     --------
@@ -203,7 +203,7 @@ def _si(graph: Graph) -> Iterator[Move]:
 
 
 def _most(graph: Graph, a: int) -> int:
-    """Most states of a regular latent: below the smaller neighbour's if there are only two (Z 2)."""
+    """Most states of a regular latent: below the smaller neighbour's if there are only two ([Zhang2004] 2)."""
     return graph.bound(a) - (1 if len(graph.neighbours[a]) == 2 else 0)
 
 

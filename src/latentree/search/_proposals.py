@@ -1,6 +1,6 @@
 """What could be done next, and what of it can be done at once.
 
-Screening comes first: of the many nodes that could be introduced, the completed data (Z 4.2) name the few that may pay;
+Screening comes first: of the many nodes that could be introduced, the completed data ([Zhang2004] 4.2) name the few that may pay;
 relocations come all at once (:mod:`latentree.search._relocate`). What is left is judged by restricted likelihood.
 """
 
@@ -120,7 +120,7 @@ def propose(
 
 
 def _cost_effective(proposals: Iterable[Proposal], graph: Graph) -> Iterator[Proposal]:
-    """More states for a latent only if no new node beside it gains more for each parameter (Z 3, C 3)."""
+    """More states for a latent only if no new node beside it gains more for each parameter ([Zhang2004] 3, [ChenZhangWang] 3)."""
     proposals = list(proposals)
     ratio: dict[int, float] = {}
     for p in proposals:
@@ -170,7 +170,7 @@ def _introductions(
 
 
 def conditional_dependence(beliefs: Beliefs, a: int, *, between: Callable[[], None] = lambda: None) -> FloatArray:
-    """N times the information that each two neighbours of a share given a, in the completed data (Z 3).
+    """N times the information that each two neighbours of a share given a, in the completed data ([Zhang2004] 3).
 
     Block by block, so that ten thousand neighbours need no table of all their states; ``between`` is called between
     the blocks.

@@ -1,4 +1,4 @@
-"""Restricted likelihood (C 2.4): how far a move raises the likelihood when only its own tables may change.
+"""Restricted likelihood ([ChenZhangWang] 2.4): how far a move raises the likelihood when only its own tables may change.
 
 All that a move leaves as it is hangs off the place of the move in branches whose messages are known. What is left is a
 tree of a few nodes with soft evidence, on which a few steps of EM from a few starts are cheap.
@@ -266,7 +266,7 @@ def _ni(move: Move, beliefs: Beliefs, starts: int, rng: Generator) -> _Place:
 
 
 def triple(beliefs: Beliefs, a: int, b: int, c: int) -> FloatArray:
-    """Expected counts of a latent and two of its neighbours in the completed data: N P^(a, b, c) of Z 4.2."""
+    """Expected counts of a latent and two of its neighbours in the completed data: N P^(a, b, c) of [Zhang2004] 4.2."""
     q = beliefs.posterior(a) * beliefs.weights[:, None]
     return np.array(
         [(beliefs.within(b, a, s) * q[:, s : s + 1]).T @ beliefs.within(c, a, s) for s in range(q.shape[1])]

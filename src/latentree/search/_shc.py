@@ -1,4 +1,4 @@
-"""Single hill climbing (Z 3): expand by unit improvement, then retract by score, until neither helps.
+"""Single hill climbing ([Zhang2004] 3): expand by unit improvement, then retract by score, until neither helps.
 
 Every candidate is fitted by full EM. :mod:`latentree.search._hshc` climbs in the same way and judges candidates faster.
 """
@@ -25,7 +25,7 @@ __all__ = ["FULL", "HillClimbingOptions", "Judged", "SingleHillClimbing"]
 Generator = np.random.Generator
 
 FULL = (64, 500, 0.01)
-"""Full EM as in Z 5."""
+"""Full EM as in [Zhang2004] 5."""
 FIRST = Effort(4, 10, 0.1)
 """What makes the start that full EM has beside the random ones."""
 
