@@ -1,7 +1,7 @@
-"""Learning numbers of states: [Karciauskas2005] tables 4.2-4.3, 6.1-6.11, 6.13-6.15 and 7.1-7.3, and scores against time.
+"""Learning numbers of states: [Karciauskas2005] tables 4.2-4.3, 6.1-6.11, 6.13-6.15, 7.1-7.3; scores against time.
 
-Karciauskas' learners run with Karciauskas' constants (plain EM to a gain of 0.01 or 200 steps); ours, "screened", with its own. Every run
-is one line of results in ``--results``, so that a study that was stopped goes on where it was.
+Karciauskas' learners run with the source's constants (plain EM to a gain of 0.01 or 200 steps); ours, "screened", with
+its own. Every run is one line of results in ``--results``, so that a study that was stopped goes on where it was.
 """
 
 from __future__ import annotations
@@ -73,9 +73,9 @@ def main(arguments: Sequence[str]) -> None:
     """Read the options, run what is asked for, and write the page."""
     parser = options("cardinality", __doc__ or "")
     parser.add_argument("--parts", default=",".join(PARTS), help=f"which of {', '.join(PARTS)} (default all)")
-    parser.add_argument("--runs", type=int, default=1, help="runs of each learner (default 1; K: 5)")
+    parser.add_argument("--runs", type=int, default=1, help="runs of each learner (default 1; the source: 5)")
     parser.add_argument(
-        "--limit", type=float, default=30.0, help="most processor seconds of a run of Karciauskas' learners (default 30)"
+        "--limit", type=float, default=30.0, help="most processor seconds of a run of a published learner (default 30)"
     )
     parser.add_argument(
         "--most-rows", type=int, default=10**5, metavar="N", help="rows of the largest synthetic data (default 100,000)"
@@ -111,15 +111,16 @@ def _head(given: Any) -> str:
     command += " --data DIR" if given.data else ""
     return f"""# Learning the number of states
 
-[Karciauskas2005] chapters 4, 6 and 7 done again. Made by
+Chapters 4, 6 and 7 of [Karciauskas2005], called K in the tables, done again. Made by
 
     {command} --most-rows {given.most_rows}
 
-Scores are BIC = LL - d/2 ln N unless said otherwise, and higher is better. Karciauskas' learners run here with Karciauskas' constants;
-runs of theirs end after {given.limit:g} seconds if they have not before, which `*` marks. "screened" is latentree's own
-learner, the default. Seconds are processor seconds with one thread. Karciauskas' machine was a 2.8 GHz processor of 2004 under
-Java; Karciauskas' values are means of five runs, ours of {given.runs}. Karciauskas' δ is lost in the text: ours is 0.1. All of it, as K
-did it and more, takes `--runs 5 --limit 3600 --most-rows 1000000000`.
+Scores are BIC = LL - d/2 ln N unless said otherwise, and higher is better. Karciauskas' learners run here with the
+constants of the source; these runs end after {given.limit:g} seconds if they have not ended before, which `*` marks.
+"screened" is latentree's own learner, the default. Seconds are processor seconds with one thread. Karciauskas' machine
+was a 2.8 GHz processor of 2004 under Java; the values of K are means of five runs, ours of {given.runs}. The
+source's δ is lost in the text: ours is 0.1. All of it, as the source did it and more, takes
+`--runs 5 --limit 3600 --most-rows 1000000000`.
 """
 
 
@@ -133,7 +134,7 @@ def _gap(value: float | np.floating[Any]) -> str:
     return f"{round(float(value), 1) + 0.0:.1f}"
 
 
-# ---- real data ([Karciauskas2005] 6.3.3) -------------------------------------------------------------------------------------------
+# ---- real data ([Karciauskas2005] 6.3.3) ----------------------------------------------------------------------------
 
 
 def _real(study: Study, names: Sequence[str]) -> str:
@@ -167,12 +168,12 @@ def _real(study: Study, names: Sequence[str]) -> str:
     head += ["Standard3 (states, time)", "SplitMerge", "StandardFixed", "screened", "over Karciauskas' best"]
     return f"""## Twenty real data sets (tables 6.13 and 6.15)
 
-† K stopped SplitMerge at 5 hours.
+† [Karciauskas2005] stopped SplitMerge at 5 hours.
 
 {markdown(head, rows)}
-screened, one run each, against the best of Karciauskas' three means: better on {won} of {len(names)} data sets, equal (within
-{TOLERATED}) on {tied}, worse on {len(lost)}{" (" + ", ".join(lost) + ")" if lost else ""}; {total:.0f} seconds of
-processor time together. Karciauskas' SplitMerge reaches {SPAMBASE_UNLIMITED:.1f} on Spambase without a limit, in 62 hours
+screened, one run each, against the best of the three means of K: better on {won} of {len(names)} data sets, equal
+(within {TOLERATED}) on {tied}, worse on {len(lost)}{" (" + ", ".join(lost) + ")" if lost else ""}; {total:.0f} seconds of
+processor time together. SplitMerge of K reaches {SPAMBASE_UNLIMITED:.1f} on Spambase without a limit, in 62 hours
 (table 6.14).
 
 Without parameter adjustment (table 6.15):
@@ -199,7 +200,7 @@ def _k_learners(study: Study, table: Table, *key: str | int, **settings: Any) ->
     return found
 
 
-# ---- Cheeseman-Stutz ([Karciauskas2005] 4.5) ---------------------------------------------------------------------------------------
+# ---- Cheeseman-Stutz ([Karciauskas2005] 4.5) ------------------------------------------------------------------------
 
 
 def _cs_as_it_stands(fit: Any) -> float:
@@ -235,7 +236,7 @@ The nine text data sets of table 4.2 need a corpus that is not at hand.
 {markdown(["data", "learner", "K (states)", "ours (states)", "seconds"], rows)}"""
 
 
-# ---- synthetic data ([Karciauskas2005] 6.3.2) --------------------------------------------------------------------------------------
+# ---- synthetic data ([Karciauskas2005] 6.3.2) -----------------------------------------------------------------------
 
 
 def _synthetic(study: Study) -> str:
@@ -283,7 +284,7 @@ def _synthetic(study: Study) -> str:
     head = ["table", "model", "rows", "K: Standard3 / SplitMerge / StandardFixed below their best (states)"]
     return f"""## Synthetic data (the models of tables 6.1 to 6.10)
 
-Drawn from random models of Karciauskas' structures; Karciauskas' own parameters are not known, so that scores are given as differences
+Drawn from random models of the structures of K, whose parameters are not known, so that scores are given as differences
 from the best of a line.
 
 {markdown([*head, "Standard3", "SplitMerge", "StandardFixed", "screened"], rows)}"""
@@ -308,7 +309,7 @@ def _drawn(structure: str, n: int, parameters: int, seed: int) -> Table:
     return Table.from_codes(patterns[weights > 0], numbered(widths), weights[weights > 0])
 
 
-# ---- trees ([Karciauskas2005] 7.3) -------------------------------------------------------------------------------------------------
+# ---- trees ([Karciauskas2005] 7.3) ----------------------------------------------------------------------------------
 
 
 def _trees(study: Study) -> str:
@@ -344,9 +345,10 @@ def _trees(study: Study) -> str:
     head = ["leaves", "rows", "learner", "K: states, time", "BIC", "below best", "states", "seconds"]
     return f"""## Trees with a given skeleton (the models of tables 7.1 to 7.3)
 
-Skeletons of 7, 12 and 18 ternary leaves, as in [Karciauskas2005] figures 7.1 to 7.3; "first" has uniform parameters, the others have an
-entry of at least 0.6 in every distribution. States are those of the root, its latent children, and theirs. "local" runs
-local EM after every operation, as [Karciauskas2005] 7.3.4 proposes. Table 7.4 (COIL) needs the skeleton of a search.
+Skeletons of 7, 12 and 18 ternary leaves, as in figures 7.1 to 7.3 of K; "first" has uniform parameters, the others have
+an entry of at least 0.6 in every distribution. States are those of the root, its latent children, and theirs. "local"
+runs local EM after every operation, as [Karciauskas2005] 7.3.4 proposes. Table 7.4 (COIL) needs the skeleton of a
+search.
 
 {markdown(head, rows)}"""
 
@@ -371,7 +373,7 @@ def _tree_learners(study: Study, table: Table, skeleton: Tree, which: str, n: in
 
 
 def _shape(skeleton: Tree, runs: Sequence[Run]) -> str:
-    """States of the best run, level by level, in the form K gives them."""
+    """States of the best run, level by level, in the form that [Karciauskas2005] gives them."""
     states = max(runs, key=lambda run: run.score).states
     depth = [len(skeleton.path_from_root(int(z))) for z in skeleton.latent]
     levels = [

@@ -1,4 +1,4 @@
-"""What K reports in chapters 4, 6 and 7: scores, minutes and numbers of states."""
+"""What [Karciauskas2005] reports in chapters 4, 6 and 7: scores, minutes and numbers of states."""
 
 from __future__ import annotations
 
@@ -159,9 +159,9 @@ SYNTHETIC: dict[str, dict[int, tuple[float, float, float, int]]] = {
 }
 """Tables 6.1-6.8: Standard3, SplitMerge, StandardFixed (mean BIC), and the states that SplitMerge found.
 
-Scores belong to Karciauskas' own random models, so that only their differences can be compared. For 10:15x2 and 10^5 rows they
-are those of table 6.7, which has no time limit; Karciauskas' other runs with 10^5 rows and more of the last three structures of
-tables 6.4-6.6 were stopped.
+Scores belong to the source's own random models, so that only their differences can be compared. For 10:15x2 and 10^5
+rows they are those of table 6.7, which has no time limit; the source's other runs with 10^5 rows and more of the last
+three structures of tables 6.4-6.6 were stopped.
 """
 
 PARAMETERISATIONS: dict[tuple[str, int], list[tuple[float, float, float, int]]] = {

@@ -114,7 +114,7 @@ def _run(table: Table, method: str, rng: np.random.Generator, limit: float, opti
 
 
 def mean(runs: Sequence[Run]) -> str:
-    """Mean score, with half a 95 % interval if there are several runs, as K gives it."""
+    """Mean score, with half a 95 % interval if there are several runs, as in [Karciauskas2005]."""
     values = np.array([run.score for run in runs])
     if len(values) == 1:
         return f"{values[0]:.1f}"

@@ -89,7 +89,7 @@ W_SAYS = {
     },
 }
 
-TABLE_2_5 = {  # W: how often of 100 the Hessian is positive definite; leaves of 2, 3, 4, 5, 6 states
+TABLE_2_5 = {  # [Whiley1999]: how often of 100 the Hessian is positive definite; leaves of 2, 3, 4, 5, 6 states
     0.1: (100, 100, 100, 100, 100),
     0.2: (100, 100, 100, 100, 100),
     0.3: (100, 97, 100, 100, 100),
@@ -107,7 +107,7 @@ CLOSE = 1e-3
 """A run has arrived when its log-likelihood is this close to its limit."""
 
 
-# ---- [Whiley1999] 2.8: the two problems ------------------------------------------------------------------------------------
+# ---- [Whiley1999] 2.8: the two problems -----------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -142,7 +142,7 @@ def proportion_vector(rng: np.random.Generator, n: int = 100) -> Problem:
 
 
 def unknown_components(rng: np.random.Generator, n: int = 100) -> Problem:
-    """[Whiley1999] 2.8.2: two latent states, four binary leaves, nothing known. W does not give the size of the data."""
+    """[Whiley1999] 2.8.2: two latent states, four binary leaves, nothing known. The size of the data is not given."""
     tree, variables = Tree.star(2, [2] * 4), numbered([2] * 4)
     truth = Model.random(tree, variables, rng)
     table = Table.from_codes(truth.sample(n, rng), variables)
@@ -350,7 +350,7 @@ microseconds, and the time of the others is spent between passes. Passes are wha
 """
 
 
-# ---- [Whiley1999] 2.11: the independence model ---------------------------------------------------------------------------------
+# ---- [Whiley1999] 2.11: the independence model ----------------------------------------------------------------------
 
 
 def equal_weight_independence(table: Table, n_states: int) -> Model:
@@ -417,19 +417,20 @@ def definiteness(n_sets: int, seed: int, say: Say) -> str:
     return f"""
 ## Table 2.5: is the equal-weight independence model a minimum of the free energy?
 
-Two latent states, three leaves of r states, N = 500, parameters uniform, {n_sets} data sets each. Entries: ours / Whiley's,
-the number of data sets (W: of 100) in which the Hessian at (2.26) is positive definite.
+Two latent states, three leaves of r states, N = 500, parameters uniform, {n_sets} data sets each. Entries: ours /
+Whiley's, the number of data sets (there of 100) in which the Hessian at (2.26) is positive definite.
 
 {markdown(["beta", *(f"r = {r}" for r in range(2, 7))], rows)}
 Ours counts beta * lambda_max(R) < 1, R being the correlation matrix of the whitened indicators: the largest eigenvalue
 of the Hessian of A_beta, in the metric of the expected counts, is beta * lambda_max(R) - 1. The eigenvalues themselves,
 from differences of gradients, were computed in {checked:,} of these cases and disagree in {disagree}.
 
-Whiley's table does not come out. Since lambda_max(R) > 1 for all data that show any dependence, the point is a saddle for
-all beta above 1 / lambda_max(R), for binary leaves too, where W has 100 throughout; and for larger r it stays a minimum
-up to higher beta than W has it. What W concludes stands: a run that starts hot enough settles at the independence model
-(theorem 2.3) and, without a push, stays there while the temperature falls. `estimate(..., method="annealing")` does so
-and warns; `escape=True` leaves it along the direction of greatest curvature as soon as there is one.
+Whiley's table does not come out. Since lambda_max(R) > 1 for all data that show any dependence, the point is a saddle
+for all beta above 1 / lambda_max(R), for binary leaves too, where Whiley has 100 throughout; and for larger r it stays
+a minimum up to higher beta than there. What [Whiley1999] concludes stands: a run that starts hot enough settles at the
+independence model (theorem 2.3) and, without a push, stays there while the temperature falls. `estimate(...,
+method="annealing")` does so and warns; `escape=True` leaves it along the direction of greatest curvature as soon as
+there is one.
 """
 
 
@@ -457,16 +458,16 @@ HEAD = """\
 # Estimation algorithms: [Whiley1999] chapter 2 again
 
 Made by `python -m studies.estimation --out docs/reproduction/estimation.md` ({n_sets} data sets of each problem,
-seed {seed}). Whiley's data sets are not published: ours are drawn by the same recipe. All methods start from the same random
-point.
+seed {seed}). W in the tables is [Whiley1999], whose data sets are not published: ours are drawn by the same recipe. All
+methods start from the same random point.
 
-Progress is the share of the way from the start to the method's own limit ([Whiley1999] 2.8.1). Figures show by how much a method
-is ahead of EM: thin lines for the data sets, a heavy one for their mean; above zero the method is closer to its limit.
-In the tables, "ahead" counts data sets in which the method is ahead on average over the first {length} iterations or
-passes; "iterations / EM's" is the geometric mean of the iterations needed to come within {close:g} of the limit,
-relative to EM's. A pass is one evaluation of likelihood and gradient, the unit of work; a golden-section look counts as
-one too. Runs with another limit than EM's are counted and measured against their own. The learning rates, which W chose
-by hand for each data set, are automatic here.
+Progress is the share of the way from the start to the method's own limit ([Whiley1999] 2.8.1). Figures show by how much
+a method is ahead of EM: thin lines for the data sets, a heavy one for their mean; above zero the method is closer to
+its limit. In the tables, "ahead" counts data sets in which the method is ahead on average over the first {length}
+iterations or passes; "iterations / EM's" is the geometric mean of the iterations needed to come within {close:g} of the
+limit, relative to EM's. A pass is one evaluation of likelihood and gradient, the unit of work; a golden-section look
+counts as one too. Runs with another limit than EM's are counted and measured against their own. The learning rates,
+which [Whiley1999] chose by hand for each data set, are automatic here.
 """
 
 SECTION = {
@@ -495,30 +496,31 @@ Two latent states, four binary leaves, N = 100; all tables are estimated.
 CONCLUSIONS = """
 ## Beside Whiley's conclusions
 
-W finds that conjugate gradients, plain and generalised, and incremental EM improve on EM in both problems, Helmbold's
-EM-eta and EG-eta and ACG-phi on known components only, and GP-eta, ACG-theta and ACG-theta-chi2 in neither; that the
-latter fail where the maximum has zeros; and that choosing the learning rates by hand is the weakness of six methods.
+Whiley finds that conjugate gradients, plain and generalised, and incremental EM improve on EM in both problems,
+Helmbold's EM-eta and EG-eta and ACG-phi on known components only, and GP-eta, ACG-theta and ACG-theta-chi2 in neither;
+that the latter fail where the maximum has zeros; and that choosing the learning rates by hand is the weakness of six
+methods.
 
-- *Conjugate gradients* come out as W says, GCG best where the components are unknown. Whiley's golden section makes a step
-  cost many passes, so that GCG loses to EM by work; a search that uses slopes makes it win by work too.
+- *Conjugate gradients* come out as in [Whiley1999], GCG best where the components are unknown. Whiley's golden section
+  makes a step cost many passes, so that GCG loses to EM by work; a search that uses slopes makes it win by work too.
 - *Automatic learning rates* (each the one that would have been best for the step before, shortened when it loses) take
-  all six methods to within 0.001 of their limit in fewer iterations than EM in both problems. By Whiley's own measure, which
-  of the two is ahead on the way, they do not help every method: with known components GP-eta is ahead of EM in fewer
-  than half of the data sets and ACG-theta in a fifth; constants chosen by hand were not measured here. W: "if the
-  problem of selecting a learning parameter can be successfully automated then for proportion vector problems Helmbold's
-  techniques are to be recommended". EM-eta and EG-eta do need the fewest passes there.
+  all six methods to within 0.001 of their limit in fewer iterations than EM in both problems. By Whiley's measure,
+  which of the two is ahead on the way, they do not help every method: with known components GP-eta is ahead of EM in
+  fewer than half of the data sets and ACG-theta in a fifth; constants chosen by hand were not measured here. Whiley:
+  "if the problem of selecting a learning parameter can be successfully automated then for proportion vector problems
+  Helmbold's techniques are to be recommended". EM-eta and EG-eta do need the fewest passes there.
 - *Zeros* are no obstacle any more: entries that reach the boundary rest there and return if they should.
 - *Slow starts.* GP-eta and the ACG methods are behind EM in the first iterations: their rates begin small.
 - *Other limits.* With unknown components Helmbold's and the ACG methods change hills more often than EM and, what is
   worse, end at the independence model now and then: they move the weights before the components. latentree warns.
-- *Incremental EM* saves iterations in both problems as W says, and some passes. It is not worth its loop.
+- *Incremental EM* saves iterations in both problems, as Whiley says, and some passes. It is not worth its loop.
 """
 
 
 def main(arguments: Sequence[str]) -> None:
     """Run from the command line."""
     parser = options("estimation", __doc__)
-    parser.add_argument("--sets", type=int, default=20, help="data sets of each problem; W has 20")
+    parser.add_argument("--sets", type=int, default=20, help="data sets of each problem; the source has 20")
     given = parser.parse_args(arguments)
     say = print if given.out else (lambda text: None)
     page, pictures = run(n_sets=given.sets, seed=given.seed, say=say)

@@ -1,10 +1,11 @@
 """When merging two states of an over-fitted latent class model gives the smaller model back ([Karciauskas2005] 5.3).
 
 A model L is drawn at random, and a model L' with one state more is fitted to L's own distribution until it describes it
-perfectly. Then every pair of states of L' is merged (K definition 5.2), to see whether one of the results is L.
+perfectly. Then every pair of states of L' is merged ([Karciauskas2005] definition 5.2), to see whether one of the
+results is L.
 
-K estimates L' by EM alone, with a precision that falls as models grow. Here Levenberg-Marquardt steps follow EM, so
-that a fit is either exact to the last digits or does not count.
+[Karciauskas2005] estimates L' by EM alone, with a precision that falls as models grow. Here Levenberg-Marquardt steps
+follow EM, so that a fit is either exact to the last digits or does not count.
 """
 
 from __future__ import annotations
@@ -52,9 +53,9 @@ class Structure:
     extra : int
         How many states more L' has.
     works : str
-        What K found: whether merging gives L.
+        What [Karciauskas2005] found: whether merging gives L.
     identifiable, fits : bool
-        What K says of the structure of L': whether it is identifiable, and whether dim(L') <= dc.
+        What [Karciauskas2005] says of the structure of L': whether it is identifiable, and whether dim(L') <= dc.
     """
 
     n_states: int
@@ -178,7 +179,7 @@ def _tried(structure: Structure, models: int, starts: int, seed: int) -> Outcome
 
 
 def merged(model: Model, groups: Groups) -> Model:
-    """Merge each group of states of a latent class model into one, the weighted average (K definition 5.2).
+    """Merge each group of states of a latent class model into one, the weighted average (definition 5.2).
 
     Examples
     --------

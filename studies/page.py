@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import argparse
+import re
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from latentree._files import write_atomically
 
-__all__ = ["deliver", "markdown", "options"]
+__all__ = ["deliver", "linked", "markdown", "options"]
+
+_KEY = re.compile(r"\[([A-Z][A-Za-z]+\d{4}|ChenZhangWang)\]")
 
 
 def options(name: str, about: str) -> argparse.ArgumentParser:
@@ -25,11 +28,25 @@ def options(name: str, about: str) -> argparse.ArgumentParser:
 def deliver(page: str, out: str | None) -> None:
     """Write the page to a file, or print it."""
     if out is None:
-        print(page)
+        print(linked(page), end="")
         return
     path = Path(out)
     path.parent.mkdir(parents=True, exist_ok=True)
-    write_atomically(path, page)
+    write_atomically(path, linked(page))
+
+
+def linked(page: str) -> str:
+    """Return a page with the keys that it cites defined at its end, as links to the bibliography.
+
+    Examples
+    --------
+    >>> print(linked("As in [Zhang2004] 5.1."), end="")
+    As in [Zhang2004] 5.1.
+    <BLANKLINE>
+    [Zhang2004]: ../bibliography.md#zhang2004
+    """
+    keys = sorted(set(_KEY.findall(page)))
+    return page.rstrip("\n") + "\n\n" + "".join(f"[{key}]: ../bibliography.md#{key.lower()}\n" for key in keys)
 
 
 def markdown(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:

@@ -1,4 +1,4 @@
-"""[Whiley1999] chapter 5: reversible jump over the number of classes (tables 5.1-5.3, figures 5.2-5.14), and [Whiley1999] figure 4.6.
+"""Reversible jump over the number of classes: [Whiley1999] tables 5.1-5.3, figures 5.2-5.14 and 4.6.
 
 The source's data are not published: data of the same kind are drawn. kmax, which it does not give, is 10 here.
 """

@@ -1,4 +1,6 @@
-"""Learning the tree: [ChenZhangWang] table 1, figure 5 and 5.3, [Zhang2004] 5.1, [ZhangKocka2004] 1, and all regular trees of small data, ours beside theirs.
+"""Learning the tree: searches of the literature, and all regular trees of small data, ours beside theirs.
+
+Reproduces [ChenZhangWang] table 1, figure 5 and 5.3, [Zhang2004] 5.1 and [ZhangKocka2004] 1.
 
 ``python -m studies.search --data DIR --out docs/reproduction/search.md`` writes the page.
 """
@@ -24,18 +26,18 @@ PARTS = ("exhaustive", "granularity", "climbing", "scores")
 def main(arguments: Sequence[str]) -> None:
     """Run from the command line."""
     parser = options("search", __doc__)
-    parser.add_argument("--runs", type=int, default=10, help="runs of each method (default 10, as C)")
+    parser.add_argument("--runs", type=int, default=10, help="runs of each method (default 10, as [ChenZhangWang])")
     parser.add_argument("--d18-runs", type=int, help="runs on the largest synthetic data, if other")
     parser.add_argument("--jobs", type=int, default=1, help="threads (default 1)")
     parser.add_argument("--only", nargs="+", choices=PARTS, default=PARTS, help="parts to make (default all)")
     parser.add_argument(
-        "--families", nargs="+", default=["d7", "d12", "d18"], help="synthetic data for C (default all)"
+        "--families", nargs="+", default=["d7", "d12", "d18"], help="synthetic data for [ChenZhangWang] (default all)"
     )
     parser.add_argument("--sizes", nargs="+", default=["1k", "5k", "10k"], help="their rows (default all)")
     parser.add_argument(
         "--most", type=int, default=4, help="most states of a latent when all trees are made (default 4)"
     )
-    parser.add_argument("--rows", type=int, default=10_000, help="rows of the data generated for Z (default 10,000)")
+    parser.add_argument("--rows", type=int, default=10_000, help="rows of the data after [Zhang2004] (default 10,000)")
     parser.add_argument(
         "--variables", nargs="+", type=int, default=climbing.SIZES, help="their variables (default all)"
     )

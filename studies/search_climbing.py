@@ -27,7 +27,7 @@ __all__ = ["generated", "page", "scores_page", "scores_study", "study"]
 
 SIZES = (6, 9, 12, 15, 18)
 LIMITS: Mapping[str, int] = {"DHC": 9, "SHC": 12}
-"""Most variables for the methods that do not go on: Z has SHC up to 12, and DHC on one model of 7."""
+"""Most variables for the methods that do not go on: [Zhang2004] has SHC up to 12, and DHC on one model of 7."""
 
 CLIMBERS: Mapping[str, tuple[str, Mapping[str, Any]]] = {
     "DHC": ("dhc", {}),
@@ -103,9 +103,9 @@ def page(found: Sequence[SearchResult], truth: Mapping[int, float], *, rows: int
 
 {rows:,} rows from models with 6 to 18 ternary variables (three on each latent, latents of 2 and 3 states in a chain,
 every row of a table with a component above {DOMINANT}); EM and local EM from 64 starts, gain 0.01, at most 500 steps,
-as in Z. KL on 5,000 test rows / BIC / processor seconds. Z has no numbers, only a figure: there HSHC1 is poor in two of
-five cases, HSHC2 and HSHC3 match the generative models, and HSHC is much faster than SHC. Z found SHC 22 times faster
-than DHC on one model.
+as in [Zhang2004]. KL on 5,000 test rows / BIC / processor seconds. The source has no numbers, only a figure: there
+HSHC1 is poor in two of five cases, HSHC2 and HSHC3 match the generative models, and HSHC is much faster than SHC. There
+SHC is 22 times faster than DHC on one model.
 
 """
     methods = [m for m in CLIMBERS if any(c.method == m for c in found)]
@@ -124,7 +124,7 @@ than DHC on one model.
     return text
 
 
-# ---- [ZhangKocka2004] 1 ------------------------------------------------------------------------------------------------------------
+# ---- [ZhangKocka2004] 1 ---------------------------------------------------------------------------------------------
 
 
 def scores_study(
@@ -162,9 +162,9 @@ def scores_page(found: Sequence[tuple[str, str, Run, float, float]]) -> str:
     text = """
 ## DHC under several scores ([ZhangKocka2004] 1)
 
-E reports that BIC and CS led DHC to the generative models or close to them, AIC and the hold-out score significantly
-less so. The generator has three latents of three states (56 parameters). Hold-out: a third of the rows judge models
-fitted to the rest. EM from 16 starts.
+[ZhangKocka2004] reports that BIC and CS led DHC to the generative models or close to them, AIC and the hold-out score
+significantly less so. The generator has three latents of three states (56 parameters). Hold-out: a third of the rows
+judge models fitted to the rest. EM from 16 starts.
 
 """
     rows = []

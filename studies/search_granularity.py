@@ -28,7 +28,7 @@ from .page import markdown
 __all__ = ["Case", "deadlock", "divergence", "page", "study"]
 
 SETTINGS: Mapping[str, Any] = {"screening": None, "evaluation": (8, 40, 0.1), "full": (32, 100, 0.01)}
-"""C's mu = 8 starts and nu = 40 steps of restricted likelihood."""
+"""The mu = 8 starts and nu = 40 steps of restricted likelihood."""
 
 METHODS_OF_C: Mapping[str, tuple[str, Mapping[str, Any]]] = {
     "EAST0": ("east0", SETTINGS),
@@ -36,7 +36,7 @@ METHODS_OF_C: Mapping[str, tuple[str, Mapping[str, Any]]] = {
     "swift (ours)": ("swift", {}),
 }
 
-# KL and steps that C prints; its models are not ours, which were made after the same recipe.
+# KL and steps that [ChenZhangWang] prints; its models are not ours, which were made after the same recipe.
 TABLE_1 = {
     ("EAST0", "d7_1k"): (".0287", "0"),
     ("EAST", "d7_1k"): (".0287", "0"),
@@ -179,7 +179,7 @@ def _skeleton(tree: Tree) -> Tree:
     return Tree(tree.parent, states, tree.variable, tree.names)
 
 
-# ---- the deadlock ([ChenZhangWang] 5.3) -----------------------------------------------------------------------------------------
+# ---- the deadlock ([ChenZhangWang] 5.3) -----------------------------------------------------------------------------
 
 
 def deadlock(case: Case, *, seed: int, keeper: StudyCache) -> list[tuple[str, int, float, Run]]:
@@ -214,13 +214,13 @@ def page(cases: Sequence[Case], truth: Mapping[str, tuple[float, float]], *, see
     text = """
 ## EAST against EAST0 ([ChenZhangWang] table 1)
 
-Means over the runs, standard deviations in brackets; seconds are processor time. Restricted likelihood as in C
-(8 starts, 40 steps), full EM from 32 starts. The data are ours, made after Chen, Zhang and Wang's recipe; Chen, Zhang and Wang's own figures, for other
-models, stand in the last columns. KL is the empirical divergence from the generator on 5,000 test rows; 0.01 is added
-to every expected count first, so that nothing has probability zero. "Structure itself" is the generating tree,
-regularised and fitted; +- is a standard error. The target is the larger of Chen, Zhang and Wang's EAST and that plus two standard
-errors. "Skeletons" counts the runs that found the generating tree, numbers of states aside; "fat" counts latents with
-more than the three states of the generator's.
+Means over the runs, standard deviations in brackets; seconds are processor time. Restricted likelihood as in
+[ChenZhangWang] (8 starts, 40 steps), full EM from 32 starts. The data are ours, made after the source's recipe; the
+source's own figures, for other models, stand in the last columns. KL is the empirical divergence from the generator on
+5,000 test rows; 0.01 is added to every expected count first, so that nothing has probability zero. "Structure itself"
+is the generating tree, regularised and fitted; +- is a standard error. The target is the larger of the source's EAST
+and that plus two standard errors. "Skeletons" counts the runs that found the generating tree, numbers of states aside;
+"fat" counts latents with more than the three states of the generator's.
 
 """
     rows = []
@@ -248,7 +248,7 @@ more than the three states of the generator's.
         "steps",
     ]
     head += ["first SI", "fat", "skeletons"]
-    text += markdown([*head, "C: KL", "C: steps"], [r + [""] * (len(head) + 2 - len(r)) for r in rows])
+    text += markdown([*head, "source: KL", "source: steps"], [r + [""] * (len(head) + 2 - len(r)) for r in rows])
     return text + _growth(cases) + _deadlocks(cases, seed, keeper)
 
 

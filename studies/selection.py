@@ -45,7 +45,7 @@ SIZES = (50, 100, 200, 400)
 CRITERIA = ("Laplace", "Block", "Diagonal", "AIC", "BIC", "Draper", "CS (MAP)", "CS (ML)", "ICL")
 CORRECTED = ("Laplace", "Block", "Diagonal", "BIC", "Draper", "CS (MAP)", "CS (ML)")
 
-# What W prints: five trials for each of the four sizes.
+# What [Whiley1999] prints: five trials for each of the four sizes.
 TABLE_4_2 = {
     "Laplace": "22222 33323 43234 24434",
     "Block": "22222 33323 43233 24434",
@@ -78,7 +78,7 @@ def run(*, trials: int = 10, seed: int = 0, say: Callable[[str], None] = lambda 
     Parameters
     ----------
     trials : int
-        Data sets for each size in tables 4.2-4.4; W has 5.
+        Data sets for each size in tables 4.2-4.4; the source has 5.
     seed : int
         What all data and starts come from.
     say : callable
@@ -104,8 +104,9 @@ def run(*, trials: int = 10, seed: int = 0, say: Callable[[str], None] = lambda 
 HEAD = """# Selecting a model: [Whiley1999] chapter 4 and [ZhangKocka2004] 3.1 again
 
 Made by `python -m studies.selection --trials {trials} --seed {seed}` ({trials} data sets for each size). The
-sources' data sets are not published: ours are drawn by the same recipe, so that counts can be compared and single
-entries cannot. Scores are log-likelihood minus penalty, or estimates of log P(D | m); higher is better.
+sources' data sets are not published (W in the tables is [Whiley1999]): ours are drawn by the same recipe, so that
+counts can be compared and single entries cannot. Scores are log-likelihood minus penalty, or estimates of log P(D | m);
+higher is better.
 
 Laplace, Block, Diagonal and CS (MAP) are taken at the posterior mode in the softmax basis (Dirichlet 1), the others at
 maximum likelihood; each is found from 64 starts of its own.
@@ -170,7 +171,7 @@ def _best(scores: dict[str, list[float]], names: Sequence[str]) -> dict[str, str
     return {criterion: names[int(np.argmax(values))] for criterion, values in scores.items()}
 
 
-# ---- [Whiley1999] 4.8.4: bases ---------------------------------------------------------------------------------------
+# ---- [Whiley1999] 4.8.4: bases --------------------------------------------------------------------------------------
 
 
 def figure_4_4(rng: Generator) -> str:
@@ -196,8 +197,8 @@ prior is Dirichlet(1.01) in the traditional basis and Dirichlet(1) in the other.
         text
         + markdown(["true weight", "traditional", "softmax"], rows)
         + """
-Whiley's figure shows no numbers: in the middle both are good, the traditional basis perhaps better; at the edge both are too
-low, the traditional one more so. The table says the same.
+The source's figure shows no numbers: in the middle both are good, the traditional basis perhaps better; at the edge
+both are too low, the traditional one more so. The table says the same.
 """
     )
 
@@ -263,7 +264,8 @@ Four classes, eight binary variables, N = 50; mean of 5 data sets, not corrected
         text
         + markdown(["states", *map(str, range(1, 8))], rows)
         + f"""
-Softmax less traditional: {gaps}. Whiley's figure shows the same: alike for few states, the traditional basis lower for many.
+Softmax less traditional: {gaps}. Whiley's figure shows the same: alike for few states, the traditional basis lower for
+many.
 """
     )
 
@@ -273,7 +275,7 @@ def _drawn(tree: Tree, n: int, rng: Generator) -> Table:
     return Table.from_codes(truth.sample(n, rng), truth.variables)
 
 
-# ---- [Whiley1999] 4.8.5: aliasing ------------------------------------------------------------------------------------
+# ---- [Whiley1999] 4.8.5: aliasing -----------------------------------------------------------------------------------
 
 
 def table_4_1(rng: Generator) -> str:
@@ -300,7 +302,7 @@ at the posterior mode (softmax basis), as in Whiley's table, whose states 2 and 
     return text + f"The first of them, with {left} relabellings:\n\n" + markdown(head, rows)
 
 
-# ---- [Whiley1999] 4.8.7 and 4.8.8: chosen numbers of states ----------------------------------------------------------
+# ---- [Whiley1999] 4.8.7 and 4.8.8: chosen numbers of states ---------------------------------------------------------
 
 
 def table_4_2(rng: Generator, trials: int) -> str:
@@ -320,11 +322,12 @@ Number of states chosen among 1 to 7, and in how many data sets: `2 x5` means tw
 How criteria compare, Whiley's data sets first, then ours:
 
 {_versus(theirs, ours[0])}
-AIC and BIC stand to Laplace as in W. **CS does not reproduce:** Whiley's takes one or two states in
+AIC and BIC stand to Laplace as in [Whiley1999]. **CS does not reproduce:** Whiley's takes one or two states in
 {_times(theirs, ("1", "2"), "CS")} of {_number(theirs, "CS")} cases and never more than BIC; ours, by the formula
 printed there, takes fewer than BIC in {_against(ours[0], "CS (MAP)", "BIC")[0]} cases at the posterior mode and in
-{_against(ours[0], "CS (ML)", "BIC")[0]} at maximum likelihood. **ICL does not reproduce** either: Whiley's mostly takes more
-states than BIC, ours (with d as in the errata to [Whiley1999] 4.15) mostly as many or fewer. What W computed instead is not known.
+{_against(ours[0], "CS (ML)", "BIC")[0]} at maximum likelihood. **ICL does not reproduce** either: Whiley's mostly takes
+more states than BIC, ours (with d as in the errata to [Whiley1999] 4.15) mostly as many or fewer. What was computed
+instead is not known.
 """
     )
 
@@ -346,10 +349,10 @@ Chosen among {", ".join(f"({a},{b})" for a, b in PAIRS)}; `13 x2` means (1,3) tw
 Of all {_number(ours[0])} choices, (3,3), which is true, is made {_times(ours[0], ("33",))} times (W: none of
 {_number(theirs)}), two latents of any size {_times(ours[0], TWO)} times (W: {_times(theirs, TWO)}). CS takes (1,1) in
 {_times(ours[0], ("11",), "CS")} of {_number(ours[0], "CS")} cases, Whiley's in {_times(theirs, ("11",), "CS")} of
-{_number(theirs, "CS")}: that does not reproduce. Nor does Whiley's Laplace at N = 50, which takes (1,7) four times in five;
-ours takes it {ours[0]["Laplace"][0].count("17")} times in {trials}. Two explanations were tried and fail: the Hessian
-is not singular there (its smallest eigenvalue was 0.003 in 110 fits to ten other such data sets), and counting all
-relabellings though states coincide gives (1,7) once in those ten. The reason is not known.
+{_number(theirs, "CS")}: that does not reproduce. Nor does Whiley's Laplace at N = 50, which takes (1,7) four times in
+five; ours takes it {ours[0]["Laplace"][0].count("17")} times in {trials}. Two explanations were tried and fail: the
+Hessian is not singular there (its smallest eigenvalue was 0.003 in 110 fits to ten other such data sets), and counting
+all relabellings though states coincide gives (1,7) once in those ten. The reason is not known.
 """
     )
 
@@ -412,7 +415,7 @@ def _counted(chosen: Sequence[str]) -> str:
     return ", ".join(f"{what} x{n}" for what, n in sorted(Counter(chosen).items()))
 
 
-# ---- [Whiley1999] 4.10: intensive care -------------------------------------------------------------------------------
+# ---- [Whiley1999] 4.10: intensive care ------------------------------------------------------------------------------
 
 
 def icu(rng: Generator) -> str:
@@ -459,11 +462,11 @@ Number of classes chosen among 1 to 6 for 200 patients and 14 binary variables, 
 Who dies, by three classifiers that were told and by the two classes that were not:
 
 {markdown(head, lines)}
-Logistic regression gives Whiley's table to the digit, so the data are the same. Whiley's two naive Bayes tables do not reproduce,
-with the factors of absent findings (above) or, as Whiley's formula can be read, without them. The two classes are those of
-the highest likelihood (BIC {found[2]["BIC"]:.1f}) and do not follow the outcome. Whiley's 166 and 34 patients are not
-among the maxima of the likelihood that {N_LOCAL} starts of EM end in, nor were they among those of the
-posterior in either basis (300 starts):
+Logistic regression gives Whiley's table to the digit, so the data are the same. Whiley's two naive Bayes tables do not
+reproduce, with the factors of absent findings (above) or, as Whiley's formula can be read, without them. The two
+classes are those of the highest likelihood (BIC {found[2]["BIC"]:.1f}) and do not follow the outcome. Whiley's 166 and
+34 patients are not among the maxima of the likelihood that {N_LOCAL} starts of EM end in, nor were they among those of
+the posterior in either basis (300 starts):
 
 {markdown(["log-likelihood", "starts", "patients in the classes", "wrong %"], maxima)}
 Those near Whiley's 23.0 % are rare and far below the best. Where Whiley's classes come from is not known.
@@ -508,7 +511,7 @@ def _logistic(x: FloatArray, died: NDArray[np.bool_]) -> NDArray[np.bool_]:
     return above
 
 
-# ---- [ZhangKocka2004] 3.1 ------------------------------------------------------------------------------------------------
+# ---- [ZhangKocka2004] 3.1 -------------------------------------------------------------------------------------------
 
 
 def effective_dimensions(rng: Generator) -> str:
@@ -533,7 +536,7 @@ def effective_dimensions(rng: Generator) -> str:
     return f"""
 ## [ZhangKocka2004] 3.1: BIC and BICe on data from M1
 
-10,000 rows from M1 with random parameters; ds(M1) = 45, ds(M2) = 44, de(M1) = 43, de(M2) = 44. E reports that BIC
+10,000 rows from M1 with random parameters; ds(M1) = 45, ds(M2) = 44, de(M1) = 43, de(M2) = 44. The source says that BIC
 prefers M2 and BICe M1 (one data set). Ours: BIC prefers M2 in {by_bic} of {n_sets} data sets, BICe M1 in {by_bice}.
 
 {markdown(["data", "LL M1", "LL M2", "BIC M1", "BIC M2", "BICe M1", "BICe M2"], rows)}"""
@@ -542,7 +545,7 @@ prefers M2 and BICe M1 (one data set). Ours: BIC prefers M2 in {by_bic} of {n_se
 def main(arguments: Sequence[str]) -> None:
     """Run from the command line."""
     parser = options("selection", __doc__)
-    parser.add_argument("--trials", type=int, default=10, help="data sets for each size; W has 5")
+    parser.add_argument("--trials", type=int, default=10, help="data sets for each size; the source has 5")
     given = parser.parse_args(arguments)
     say = print if given.out else (lambda text: None)
     deliver(run(trials=given.trials, seed=given.seed, say=say), given.out)

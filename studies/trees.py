@@ -1,4 +1,6 @@
-"""Trees of real data, and what learning them costs: COIL ([Zhang2004] 5.2, [Karciauskas2005] 7.3.3), news100, four density benchmarks, growth.
+"""Trees of real data, and what learning them costs: COIL, news100, four density benchmarks, growth.
+
+COIL is in [Zhang2004] 5.2 and [Karciauskas2005] 7.3.3.
 
 ``python -m studies.trees --data DIR --out docs/reproduction/trees.md`` writes the page.
 """
@@ -118,7 +120,8 @@ def _coil(folder: Path, seed: int, jobs: int, seconds: float, say: Say, pictures
             rng=np.random.default_rng(seed),
             budget=Budget(seconds=seconds),
         )
-        rows += [[f"{name} ([Karciauskas2005] table 7.4) on ours", f"{found.score:,.1f}", f"{time.perf_counter() - began:.0f} s"]]
+        label = f"{name} ([Karciauskas2005] table 7.4) on ours"
+        rows += [[label, f"{found.score:,.1f}", f"{time.perf_counter() - began:.0f} s"]]
     groups = "".join(f"- {line}\n" for line in _groups(run.model))
     pictures["trees-coil.svg"] = to_svg(plot_tree(run.model).figure)
     return f"""
@@ -126,16 +129,16 @@ def _coil(folder: Path, seed: int, jobs: int, seconds: float, say: Say, pictures
 
 {markdown(["", "BIC", "time"], rows)}
 Ours has {len(run.tree.latent)} latents and {run.tree.n_parameters} parameters. {_milestones(run, [-51_465, -51_300])}.
-The search {"ended by itself" if run.reason.complete else "was stopped by its time limit"}. Karciauskas' figure 7.9, the skeleton
+The search {"ended by itself" if run.reason.complete else "was stopped by its time limit"}. Figure 7.9, the skeleton
 of table 7.4, is lost: Karciauskas' learners start from the skeleton that ours found, without its numbers of states.
 
 **Prediction.** Of {tested:,} customers in the test set, the 800 with the highest P(caravan policy | all else) are
-chosen: **{owners}** of the 238 owners are among them. Z reports 110; the best entry had 121, chance gives 42.
+chosen: **{owners}** of the 238 owners are among them. [Zhang2004] reports 110; the best entry had 121, chance gives 42.
 
 ![The tree of COIL](trees-coil.svg)
 
-What belongs together: variables that hang on one latent (its states in brackets). As Z found, the contribution and the
-number of policies of each kind go together.
+What belongs together: the variables of one latent (its states in brackets). As [Zhang2004] found, the contribution and
+the number of policies of each kind go together.
 
 {groups}
 The whole tree; a star marks a latent:

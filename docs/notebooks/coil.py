@@ -2,7 +2,8 @@
 # # Insurance customers: a tree of 42 attributes
 #
 # The CoIL Challenge 2000: 5,822 customers of an insurance company, what they pay (`pay`) and how many policies they
-# have (`n`) for cars, boats, fire and so on, and some facts about where they live. Preprocessed as in Z 5.2, 42
+# have (`n`) for cars, boats, fire and so on, and some facts about where they live. Preprocessed as in
+# [Zhang2004](../bibliography.md#zhang2004) 5.2, 42
 # attributes of 2 to 9 states are left.
 #
 # **Data.** They may be used for research only and do not come with latentree. Put them into a folder as
@@ -28,7 +29,7 @@ table
 # %% [markdown]
 # ## Learn
 #
-# Z's search took 51 to 169 hours on the computers of 2004, and found a BIC of -51,465 at best. Here it gets half a
+# The authors' search took 51 to 169 hours on the computers of 2004, and found a BIC of -51,465 at best. Here it gets half a
 # minute; a warning says that the search could go on.
 
 # %%
@@ -66,7 +67,7 @@ print(f"owners in the fifth ranked highest: {owners[chosen].sum()} of {owners.su
 
 # %% [markdown]
 # These are the customers that the tree was learned from; on the 4,000 customers of the challenge's own test set such
-# a tree finds fewer (Z 5.2: 110 of 238 among 800).
+# a tree finds fewer (section 5.2 of the source: 110 of 238 among 800).
 #
 # What does it ask for? The policy given the most that is paid for cars:
 

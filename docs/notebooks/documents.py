@@ -1,7 +1,8 @@
 # %% [markdown]
 # # From documents to a topic tree
 #
-# Start with a list of texts, end with a tree of topics. Words become binary columns, present or not, as in K appendix
+# Start with a list of texts, end with a tree of topics. Words become binary columns, present or not, as in
+# [Karciauskas2005](../bibliography.md#karciauskas2005) appendix
 # A: lower case, runs of letters, no function words, no word of a single document; then the most telling words are
 # kept.
 #
@@ -61,7 +62,7 @@ present.shape
 # - **By information gain** about a label, if there is one: the mutual information of *word is present* and *label*.
 # - **By frequency**, if there is none.
 #
-# K takes the former. The label itself does not go into the model: we can look later whether the tree found it.
+# The source takes the former. The label itself does not go into the model: we can look later whether the tree found it.
 
 # %%
 gain = pd.Series(mutual_info_classif(present, documents["part"], discrete_features=True), index=words)
