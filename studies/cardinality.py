@@ -172,8 +172,8 @@ def _real(study: Study, names: Sequence[str]) -> str:
 
 {markdown(head, rows)}
 screened, one run each, against the best of the three means of K: better on {won} of {len(names)} data sets, equal
-(within {TOLERATED}) on {tied}, worse on {len(lost)}{" (" + ", ".join(lost) + ")" if lost else ""}; {total:.0f} seconds of
-processor time together. SplitMerge of K reaches {SPAMBASE_UNLIMITED:.1f} on Spambase without a limit, in 62 hours
+(within {TOLERATED}) on {tied}, worse on {len(lost)}{" (" + ", ".join(lost) + ")" if lost else ""}; {total:.0f} seconds
+of processor time together. SplitMerge of K reaches {SPAMBASE_UNLIMITED:.1f} on Spambase without a limit, in 62 hours
 (table 6.14).
 
 Without parameter adjustment (table 6.15):

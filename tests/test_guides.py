@@ -11,6 +11,7 @@ from cli.test_cli_docs import is_shown
 
 import latentree
 from latentree.score import SCORES
+from latentree.search import METHODS
 
 DOCS = Path(__file__).parents[1] / "docs"
 ELSEWHERE = {"latent-trees.md"}  # its blocks make files that commands between them read: tests/cli/test_cli_docs.py
@@ -25,7 +26,8 @@ BLOCK = re.compile(r"^```python\n(.*?)^```\n(?:\n```text\n(.*?)^```$)?", flags=r
 def test_the_guide_tells_the_truth(page, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("MPLBACKEND", "agg")
-    monkeypatch.setattr(SCORES, "_entries", dict(SCORES))  # one guide registers scores of its own
+    for registry in (SCORES, METHODS):  # guides register entries of their own
+        monkeypatch.setattr(registry, "_entries", dict(registry))
     blocks = BLOCK.findall(page.read_text("utf-8"))
     assert blocks
     names: dict[str, object] = {}
@@ -44,10 +46,23 @@ def test_links_lead_somewhere(page):
         assert made or path.exists() or path.with_suffix(".py").exists(), f"{page.name}: {target}"
 
 
+@pytest.mark.parametrize("page", WRITTEN, ids=[str(page.relative_to(DOCS)) for page in WRITTEN])
+def test_citations_are_links(page):
+    text = page.read_text("utf-8")
+    keys = re.findall(r"^\*\*\[(\w+)\]\*\*", (DOCS / "bibliography.md").read_text("utf-8"), flags=re.MULTILINE)
+    for key in keys if page.name not in ("bibliography.md", "glossary.md") else []:
+        assert f"[{key}]" not in text or re.search(
+            rf"^\[{key}\]: \S*bibliography.md#{key.lower()}$", text, re.MULTILINE
+        )
+
+
 def test_the_reference_has_every_public_name(tmp_path):
-    runpy.run_path(str(DOCS / "site" / "reference.py"))["write_reference"](tmp_path)
+    reference = runpy.run_path(str(DOCS / "site" / "reference.py"))
+    pages = reference["write_reference"](tmp_path)
+    assert all(reference["is_public"](page) for page in pages)
     index = (tmp_path / "index.md").read_text("utf-8")
     for name, home in latentree._HOME.items():
+        page = reference["page_of"](name)
         assert f"| `lt.{name}` | " in index
-        assert f"latentree.{home}\n" in (tmp_path / f"{home}.md").read_text("utf-8")
-        assert name in __import__(f"latentree.{home}", fromlist=["*"]).__all__
+        full = f"latentree.{name}" if page == "latentree" else f"latentree.{home}.{name}"
+        assert re.search(rf":: {full}$", (tmp_path / f"{page}.md").read_text("utf-8"), flags=re.MULTILINE)

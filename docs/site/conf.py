@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from pathlib import Path
 from typing import Any
@@ -41,11 +42,25 @@ html_copy_source = False
 html_show_sphinx = False
 
 
-def skip_foreign(app: Any, what: str, name: str, obj: Any, skip: bool, options: Any) -> bool | None:
-    """Leave out what our classes inherit from scikit-learn: it is told there."""
-    return True if str(getattr(obj, "__module__", "")).startswith("sklearn.") else None
+def skip_member(app: Any, what: str, name: str, obj: Any, skip: bool, options: Any) -> bool | None:
+    """Leave out what our classes inherit from scikit-learn, which documents it, and second names of options."""
+    foreign = str(getattr(obj, "__module__", "")).startswith("sklearn.")
+    alias = what == "class" and name == "Options"  # described where the class is
+    return True if foreign or alias else None
+
+
+KEYS = re.findall(
+    r"^\*\*\[(\w+)\]\*\*", (Path(__file__).parents[1] / "bibliography.md").read_text("utf-8"), re.MULTILINE
+)
+CITED = re.compile(rf"\[({'|'.join(KEYS)})((?:, [^\]]*)?)\]")
+
+
+def link_citations(app: Any, what: str, name: str, obj: Any, options: Any, lines: list[str]) -> None:
+    """Make links to the bibliography of keys such as [Zhang2004] in a docstring."""
+    lines[:] = [CITED.sub(lambda key: f"[:ref:`{key[1]} <{key[1].lower()}>`{key[2]}]", line) for line in lines]
 
 
 def setup(app: Any) -> None:
     """Called by Sphinx."""
-    app.connect("autodoc-skip-member", skip_foreign)
+    app.connect("autodoc-process-docstring", link_citations)
+    app.connect("autodoc-skip-member", skip_member)
