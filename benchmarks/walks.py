@@ -2,18 +2,20 @@
 
     python benchmarks/walks.py
 
-Each walk runs in a process of its own, once without counting, so that functions that are called while modules are
-imported do not count, and once with.
+Each walk runs twice in a process of its own: functions that are called while modules are imported count only in the
+first.
 """
 
 from __future__ import annotations
 
 import ast
+import contextlib
 import subprocess
 import sys
 import tempfile
 import threading
 from pathlib import Path
+from typing import Any
 
 FIT = """
 import latentree as lt
@@ -30,22 +32,25 @@ def count(code: str) -> tuple[int, int]:
     """Distinct functions of latentree that are called while code runs, and the modules they are in."""
     seen: set[tuple[str, int]] = set()
 
-    def profile(frame: object, event: str, argument: object) -> None:
-        code = frame.f_code  # type: ignore[attr-defined]
-        if event == "call" and "/latentree/" in code.co_filename and not code.co_name.startswith("<"):
-            seen.add((code.co_filename, code.co_firstlineno))
+    def profile(frame: Any, event: str, argument: object) -> None:
+        own = frame.f_code
+        if event == "call" and "/latentree/" in own.co_filename:
+            seen.add((own.co_filename, own.co_firstlineno))
 
-    walk = compile(code, "walk", "exec")
-    exec(walk, {"__name__": "walk"})
     threading.setprofile(profile)
     sys.setprofile(profile)
     try:
-        exec(walk, {"__name__": "walk"})
+        _run(code)
     finally:
         sys.setprofile(None)
         threading.setprofile(None)
-    functions = seen & {(str(path), line) for path, line in _functions({file for file, _ in seen})}
+    functions = seen & _functions({file for file, _ in seen})
     return len(functions), len({file for file, _ in functions})
+
+
+def _run(code: str) -> None:
+    with contextlib.suppress(SystemExit):  # how a command ends
+        exec(compile(code, "walk", "exec"), {"__name__": "walk"})
 
 
 def _functions(files: set[str]) -> set[tuple[str, int]]:
@@ -61,13 +66,18 @@ def _functions(files: set[str]) -> set[tuple[str, int]]:
 def main() -> None:
     """Print a line for each walk."""
     if len(sys.argv) > 1:
-        functions, modules = count(WALKS[sys.argv[1]])
-        print(f"\n{functions:,} functions in {modules} modules: {sys.argv[1]}")
+        for call in ("first call, with imports", "second call"):
+            functions, modules = count(WALKS[sys.argv[1]])
+            print(f"\n{functions:,} functions in {modules} modules: {sys.argv[1]}, {call}")
         return
     for walk in WALKS:
         with tempfile.TemporaryDirectory() as folder:
             done = subprocess.run(
-                [sys.executable, str(Path(__file__).resolve()), walk], capture_output=True, text=True, cwd=folder
+                [sys.executable, str(Path(__file__).resolve()), walk],
+                capture_output=True,
+                text=True,
+                cwd=folder,
+                check=True,
             )
         print(
             *(line for line in done.stdout.splitlines() if " functions in " in line),

@@ -6,6 +6,7 @@ import ast
 import importlib
 import inspect
 from collections.abc import Iterator
+from itertools import pairwise
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -60,7 +61,7 @@ def comment(module: ModuleType, name: str) -> str:
     path = Path(inspect.getfile(module))
     for file in sorted(path.parent.glob("*.py")) if path.name == "__init__.py" else [path]:
         body = ast.parse(file.read_text("utf-8")).body
-        for statement, below in zip(body, body[1:], strict=False):
+        for statement, below in pairwise(body):
             targets = statement.targets if isinstance(statement, ast.Assign) else [getattr(statement, "target", None)]
             if name in (getattr(target, "id", None) for target in targets) and isinstance(below, ast.Expr):
                 return inspect.cleandoc(str(getattr(below.value, "value", "")))
