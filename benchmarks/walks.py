@@ -79,10 +79,7 @@ def main() -> None:
                 cwd=folder,
                 check=True,
             )
-        print(
-            *(line for line in done.stdout.splitlines() if " functions in " in line),
-            done.stderr[-2000:] * done.returncode,
-        )
+        print("\n".join(line for line in done.stdout.splitlines() if " functions in " in line))
 
 
 if __name__ == "__main__":
