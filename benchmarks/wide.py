@@ -216,9 +216,9 @@ star to the truth the search came.
 {growth(results)}
 ## What the forecast says
 
-Processor seconds until the first tree, for the pieces and for one look at all moves, and MB; said and measured.
+Processor seconds until the first tree, for the pieces and for one look at all moves, and MB; predicted and measured.
 
-| case | first, said | measured | pieces, said | measured | moves, said | measured | MB, said | measured |
+| case | first, predicted | measured | pieces, predicted | measured | moves, predicted | measured | MB, predicted | measured |
 |---|---|---|---|---|---|---|---|---|
 {chr(10).join(said)}
 """

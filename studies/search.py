@@ -50,7 +50,7 @@ def main(arguments: Sequence[str]) -> None:
     head = f"""# Learning the tree
 
 Made by `{shown}` in {time.perf_counter() - began:.0f} s{kept},
-on a machine that did other things besides. BIC is LL - d/2 ln N, higher being better.
+on a machine with other work at the same time. BIC is LL - d/2 ln N, higher being better.
 """
     deliver(head + text, given.out)
 

@@ -459,7 +459,7 @@ def icu(rng: Generator) -> str:
 Number of classes chosen among 1 to 6 for 200 patients and 14 binary variables, and the scores.
 
 {markdown(["criterion", "W chose", "ours", *(f"k = {k}" for k in found)], rows)}
-Who dies, by three classifiers that were told and by the two classes that were not:
+Who dies, by three classifiers that were trained on the outcome and by the two classes, which were not:
 
 {markdown(head, lines)}
 Logistic regression gives Whiley's table to the digit, so the data are the same. Whiley's two naive Bayes tables do not

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from cli.test_cli_docs import is_shown
+from test_architecture import ORDER
 
 import latentree
 from latentree.score import SCORES
@@ -66,3 +67,9 @@ def test_the_reference_has_every_public_name(tmp_path):
         assert f"| `lt.{name}` | " in index
         full = f"latentree.{name}" if page == "latentree" else f"latentree.{home}.{name}"
         assert re.search(rf":: {full}$", (tmp_path / f"{page}.md").read_text("utf-8"), flags=re.MULTILINE)
+
+
+def test_the_architecture_lists_modules_in_their_order():
+    page = (DOCS / "architecture.md").read_text("utf-8")
+    listed = page.split("the same list (`ORDER`):")[1].split("The few imports")[0]
+    assert re.findall(r"`(\w+)`", listed) == ORDER
