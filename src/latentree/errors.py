@@ -154,7 +154,7 @@ class _Message(BaseException):
         if self.fields:
             text = text.format(
                 **{
-                    name: value.shown(surface) if isinstance(value, Advice | Row | Parameter) else value
+                    name: value.shown(surface) if isinstance(value, Advice | Row | Parameter | _Message) else value
                     for name, value in self.fields.items()
                 }
             )

@@ -129,7 +129,9 @@ def load(path: str | os.PathLike[str]) -> Draws:
         with xr.open_datatree(path, engine="h5netcdf") as tree:
             return _draws({name: tree[name].to_dataset().load() for name in tree.children})
     except (LookupError, OSError, TypeError, ValueError, AttributeError, ArithmeticError, RuntimeError) as error:
-        raise FileFormatError(f"'{os.fspath(path)}' does not hold draws of latentree: {error}") from None
+        raise FileFormatError(
+            "'{file}' does not hold draws of latentree: {error}", file=os.fspath(path), error=error
+        ) from None
 
 
 def _draws(groups: dict[str, Any]) -> Draws:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from .command import command as command_, session
@@ -53,7 +54,8 @@ def command(model: str, data: str, out: str | None, force: bool, as_json: bool, 
         return _in_pieces(loaded, data, outputs, out, as_json, started, reading)
     source, table = read_for(loaded, data, reading, need_weights=False)
     outputs.check_rows("--out", out, header(source.frame))
-    added = assigned(loaded, table)
+    every = replace(source.used, columns=None, drop=(), weights=None).table(source.frame, model=loaded)
+    added = assigned(loaded, every)  # a row has a class whatever it weighs
     if out is not None:
         outputs.write_rows(joined(weighed(source.frame), added), out)
     elif not as_json:

@@ -86,7 +86,9 @@ def load(path: str | os.PathLike[str]) -> Model:
     try:
         return loads(read_text(path))
     except FileFormatError as error:
-        raise FileFormatError(f"Cannot read the model file '{os.fspath(path)}': {error}") from None
+        raise FileFormatError(
+            "Cannot read the model file '{file}': {error}", file=os.fspath(path), error=error
+        ) from None
 
 
 def schema() -> dict[str, Any]:
