@@ -63,7 +63,7 @@ def test_a_weight_means_repeating_the_row(run, tmp_path):
 
 def test_a_tree_in_the_terminal(run):
     done = run("learn", *TWO_LATENTS)
-    for word in ("Latent tree model: 4 variables, 2 latent variables", "V1+V4 (2)", "V3+V2 (2)", "1,313.24", "swift"):
+    for word in ("Latent tree model: 4 variables, 2 latent variables", "V1+V4 (2)", "V3+V2 (2)", "1,313.244", "swift"):
         assert word in done.stdout
     assert "using the data set" in done.stderr
 

@@ -35,8 +35,8 @@ def command(model: str, data: str, out: str | None, force: bool, as_json: bool, 
     read as the model's own data were, unless options say otherwise. The result has all rows and columns of DATA in
     their order and, appended, the most probable class and the probability of every class: 'class', 'p_class0',
     'p_class1', ... A model with several latent variables gives a column NAME and columns 'p_NAME_0', ... for each. A
-    name that DATA has already gets an underscore. The cells are empty in rows of weight 0 and in rows that the model
-    cannot produce.
+    name that DATA has already gets an underscore. The cells are empty in rows to which --weights gives the weight 0 and
+    in rows that the model cannot produce.
 
     With --json and without --out the JSON object holds the appended columns.
 
@@ -54,8 +54,15 @@ def command(model: str, data: str, out: str | None, force: bool, as_json: bool, 
         return _in_pieces(loaded, data, outputs, out, as_json, started, reading)
     source, table = read_for(loaded, data, reading, need_weights=False)
     outputs.check_rows("--out", out, header(source.frame))
+<<<<<<< HEAD
     every = replace(source.used, columns=None, drop=(), weights=None).table(source.frame, model=loaded)
     added = assigned(loaded, every)  # a row has a class whatever it weighs
+=======
+    given = reading["weights"] is not None or source.used.weights is None
+    # The class of a row does not depend on how often rows like it were counted for the model.
+    every = table if given else replace(source.used, weights=None).table(source.frame, model=loaded)
+    added = assigned(loaded, every)
+>>>>>>> cli
     if out is not None:
         outputs.write_rows(joined(weighed(source.frame), added), out)
     elif not as_json:

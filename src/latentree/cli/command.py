@@ -118,8 +118,11 @@ def session() -> Session:
 
 
 def warn(text: str, own: Session | None = None) -> None:
-    """Say on standard error what a user should know, and keep it for ``--json``."""
-    (own or session()).warnings.append(text)
+    """Say on standard error, once, what a user should know, and keep it for ``--json``."""
+    told = (own or session()).warnings
+    if text in told:
+        return
+    told.append(text)
     note(text, label="Warning:", colour="yellow")
 
 
