@@ -84,7 +84,7 @@ class Advice:
             return name
         if self.value is False:
             return "--no-" + name.removeprefix("--")
-        return " ".join(f"{name} {shlex.quote(text)}" for text in _shell_values(self.value))
+        return " ".join(f"{name} {_quoted(text)}" for text in _shell_values(self.value))
 
 
 @dataclass(frozen=True)
@@ -123,6 +123,11 @@ class Parameter:
     def shown(self, surface: Surface) -> str:
         """Put it into the words of a surface."""
         return f"The '{self.name}' parameter of {self.owner}" if surface == "python" else shell_name(self.name)
+
+
+def _quoted(text: str) -> str:
+    """Quote what the shell would take apart, and what a reader would take for punctuation."""
+    return shlex.quote(text) if any(map(str.isalnum, text)) else f"'{text}'"
 
 
 def _shell_values(value: Any) -> list[str]:

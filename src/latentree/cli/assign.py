@@ -54,15 +54,10 @@ def command(model: str, data: str, out: str | None, force: bool, as_json: bool, 
         return _in_pieces(loaded, data, outputs, out, as_json, started, reading)
     source, table = read_for(loaded, data, reading, need_weights=False)
     outputs.check_rows("--out", out, header(source.frame))
-<<<<<<< HEAD
-    every = replace(source.used, columns=None, drop=(), weights=None).table(source.frame, model=loaded)
-    added = assigned(loaded, every)  # a row has a class whatever it weighs
-=======
     given = reading["weights"] is not None or source.used.weights is None
     # The class of a row does not depend on how often rows like it were counted for the model.
     every = table if given else replace(source.used, weights=None).table(source.frame, model=loaded)
     added = assigned(loaded, every)
->>>>>>> cli
     if out is not None:
         outputs.write_rows(joined(weighed(source.frame), added), out)
     elif not as_json:
