@@ -151,7 +151,7 @@ def test_files_are_checked_before_the_work(run, survey):
     for option in ("--out", "--assign", "--report", "--trace", "--resume"):
         assert "no folder" in run("learn", survey, *USE, option, "none/x", code=1).stderr
         assert "is the file that is read" in run("learn", survey, *USE, option, survey, code=1).stderr
-    assert "same file" in run("learn", survey, *USE, "--out", "x", "--trace", "x", code=1).stderr
+    assert "same file" in run("learn", survey, *USE, "--out", "x.json", "--trace", "x.json", code=1).stderr
 
 
 # ---- limits, Ctrl-C and worse ------------------------------------------------------------------------------------
