@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import time
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from .command import command as command_, session
+from .command import command as command_
 from .options import data_argument, force_option, matching_options, model_argument, rows_out_option
 from .output import emit, note
 
@@ -47,11 +46,10 @@ def command(model: str, data: str, out: str | None, force: bool, as_json: bool, 
     from .files import ROWS, Outputs, print_rows
     from .rows import assigned, header, joined, weighed
 
-    started = time.perf_counter()
     outputs = Outputs("assign", {"--out": (ROWS, out)}, [model, data], force=force)
     loaded = load_model(model)
     if in_pieces(data):
-        return _in_pieces(loaded, data, outputs, out, as_json, started, reading)
+        return _in_pieces(loaded, data, outputs, out, as_json, reading)
     source, table = read_for(loaded, data, reading, need_weights=False)
     outputs.check_rows("--out", out, header(source.frame))
     given = reading["weights"] is not None or source.used.weights is None
@@ -65,14 +63,13 @@ def command(model: str, data: str, out: str | None, force: bool, as_json: bool, 
     if as_json:
         from .score import scores
 
-        document: dict[str, Any] = {"command": "assign", "data": source.name, **scores(loaded, table)}
+        document: dict[str, Any] = {"data": source.name, **scores(loaded, table)}
         document |= {"seed": loaded.provenance.get("seed")}
-        document |= {"seconds": time.perf_counter() - started, "warnings": session().warnings}
         emit(document | ({"columns": added} if out is None else {}))
 
 
 def _in_pieces(
-    model: Model, data: str, outputs: Outputs, out: str | None, as_json: bool, started: float, reading: dict[str, Any]
+    model: Model, data: str, outputs: Outputs, out: str | None, as_json: bool, reading: dict[str, Any]
 ) -> None:
     """Read a folder piece by piece, and write every row."""
     from ..errors import ParameterError
@@ -87,4 +84,4 @@ def _in_pieces(
     rows = assign(model, data, out, missing=missing, unseen=recipe.unseen, **options_of(recipe))
     note(f"{rows:,} rows written to '{out}'.")
     if as_json:
-        emit({"command": "assign", "data": data, "n_rows": rows, "seconds": time.perf_counter() - started})
+        emit({"data": data, "n_rows": rows})
