@@ -195,10 +195,7 @@ def without(state: State, j: int) -> State:
     if j < state.k - 1:
         order[j] = state.k - 1
     return replace(
-        state,
-        log_weights=state.log_weights[order],
-        log_theta=state.log_theta[order],
-        members=state.members[order],
+        state, log_weights=state.log_weights[order], log_theta=state.log_theta[order], members=state.members[order]
     )
 
 

@@ -17,11 +17,7 @@ __all__ = ["learn_classes"]
 
 
 def learn_classes(
-    table: Table,
-    *,
-    rng: np.random.Generator,
-    on_progress: OnProgress | None = None,
-    **options: Any,
+    table: Table, *, rng: np.random.Generator, on_progress: OnProgress | None = None, **options: Any
 ) -> Learned:
     """Learn a latent class model and how many classes it has.
 

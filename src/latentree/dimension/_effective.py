@@ -209,12 +209,7 @@ def _draws(rank: int, n_leaves: int) -> int:
 
 
 def _combined_rows(
-    n_states: int,
-    leaves: list[int],
-    n_rows: int,
-    p: int,
-    rng: np.random.Generator,
-    pair: tuple[int, int] | None = None,
+    n_states: int, leaves: list[int], n_rows: int, p: int, rng: np.random.Generator, pair: tuple[int, int] | None = None
 ) -> IndexArray:
     """Random combinations of the Jacobian's rows at a random point, modulo p.
 

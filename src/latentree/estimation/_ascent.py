@@ -18,17 +18,7 @@ from ._em_options import AscentOptions
 from ._fit import Fit
 from ._surface import FLOOR, Point, Surface
 
-__all__ = [
-    "Ascent",
-    "ClimbingMethod",
-    "ProgressReporter",
-    "Reached",
-    "Task",
-    "climb",
-    "clock_of",
-    "fitted",
-    "started",
-]
+__all__ = ["Ascent", "ClimbingMethod", "ProgressReporter", "Reached", "Task", "climb", "clock_of", "fitted", "started"]
 
 _PAUSE = 0.05  # least seconds between two reports of progress
 

@@ -140,10 +140,7 @@ class EmRuns:
         status = self._core.status(run)
         if status == _FELL:
             raise RuntimeError("EM lost likelihood, which it cannot: this is a defect of latentree. Please report it.")
-        return {
-            _CONVERGED: StopReason.CONVERGED,
-            _IMPOSSIBLE: StopReason.IMPOSSIBLE,
-        }.get(status, StopReason.ITERATIONS)
+        return {_CONVERGED: StopReason.CONVERGED, _IMPOSSIBLE: StopReason.IMPOSSIBLE}.get(status, StopReason.ITERATIONS)
 
     def counts(self, run: int) -> Counts:
         """Expected counts at the end of one run."""

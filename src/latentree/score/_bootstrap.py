@@ -412,13 +412,7 @@ def replicate(
                 on_progress(Progress(stage, i, int(n), None, clock.elapsed))
 
         none: tuple[Result, ...] = ()
-        end = run(
-            none,
-            step,
-            budget=clock,
-            done=lambda _, i: StopReason.FINISHED if i == n else None,
-            on_step=tell,
-        )
+        end = run(none, step, budget=clock, done=lambda _, i: StopReason.FINISHED if i == n else None, on_step=tell)
     return list(end.state), end.reason
 
 

@@ -100,12 +100,7 @@ def estimated_gain(task: Task, beliefs: Beliefs) -> Callable[[float, Graph], flo
 
 
 def evaluated(
-    task: Task,
-    beliefs: Beliefs,
-    candidates: Iterable[tuple[Move, Graph]],
-    effort: Effort,
-    rng: Generator,
-    stage: str,
+    task: Task, beliefs: Beliefs, candidates: Iterable[tuple[Move, Graph]], effort: Effort, rng: Generator, stage: str
 ) -> list[Candidate]:
     """Find the restricted likelihood of all candidates."""
     gain = estimated_gain(task, beliefs)
