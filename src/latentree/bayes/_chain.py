@@ -17,9 +17,6 @@ from ..engine import _core
 from ..errors import DataError, bad_parameter
 from ._prior import ClassPrior
 
-__all__ = ["MOVES", "SWEEPS", "Info", "JumpOptions", "State", "Target", "init", "step", "with_counts"]
-
-
 MOVES = {
     name: i
     for i, name in enumerate(

@@ -16,8 +16,6 @@ from ..runner import StopReason
 from ._diagnostics import effective_samples, r_hat
 from ._prior import ClassPrior
 
-__all__ = ["ClassDraws", "Draws"]
-
 
 @dataclass(frozen=True, eq=False)
 class ClassDraws:

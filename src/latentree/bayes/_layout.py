@@ -29,8 +29,6 @@ from ._draws import Draws
 from ._prior import ClassPrior
 from ._relabel import relabel
 
-__all__ = ["check_libraries", "datatree", "load", "save"]
-
 VERSION = 1
 
 

@@ -19,8 +19,6 @@ from ._chain import SWEEPS, TRIES, Info, State, Target, init, step, with_counts
 from ._draws import Draws
 from ._prior import ClassPrior
 
-__all__ = ["sample"]
-
 BLOCK_SECONDS = 0.2
 """How long chains run between two looks at the clock, the keyboard and the checkpoint."""
 

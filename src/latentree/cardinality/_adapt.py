@@ -16,8 +16,6 @@ from ._screened import ScreenedOptions
 from ._screening import screen
 from ._task import Criterion, Task
 
-__all__ = ["adapt"]
-
 
 def adapt(
     model: Model,

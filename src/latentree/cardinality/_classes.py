@@ -13,8 +13,6 @@ from ..estimation._classes import reordered_states
 from ..runner import OnProgress, Progress
 from ._learn import Learned, learn
 
-__all__ = ["learn_classes"]
-
 
 def learn_classes(
     table: Table, *, rng: np.random.Generator, on_progress: OnProgress | None = None, **options: Any

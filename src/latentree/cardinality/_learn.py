@@ -26,8 +26,6 @@ from ._learner import Learner, LearnerState, Visited
 from ._registry import LEARNERS, Entry
 from ._task import Criterion, Settings, Task
 
-__all__ = ["Learned", "criterion_of", "learn"]
-
 SAME = 0.1
 """Ends of unpolished fits that are no further below the best have found the same optimum."""
 
@@ -117,8 +115,8 @@ def learn(
     table : Table
         The data.
     method : str
-        One of :data:`LEARNERS`. ``screened`` is ours, the others are Karciauskas' (chapters 4, 6 and 7). Splitting, Standard
-        and StandardFixed go on for ever: give them a budget.
+        One of :data:`LEARNERS`. ``screened`` is ours, the others are of [Karciauskas2005], chapters 4, 6 and 7.
+        Splitting, Standard and StandardFixed go on for ever: give them a budget.
     skeleton : Tree, optional
         The structure, its leaves named as the columns. How many states its latent nodes have matters to StandardFixed
         only; the others begin with one each. Default: a latent class model.
@@ -299,9 +297,5 @@ def _checked_skeleton(skeleton: Tree, table: Table) -> Tree:
 def _check_states(table: Table, tree: Tree) -> None:
     for z in tree.latent:
         if tree.cardinality[z] > table.n_patterns:
-            raise ModelError(
-                "'{node}' has {k} states, but the data have only {n} distinct rows. Use fewer states.",
-                node=tree.names[z],
-                k=int(tree.cardinality[z]),
-                n=table.n_patterns,
-            )
+            text = "'{node}' has {k} states, but the data have only {n} distinct rows. Use fewer states."
+            raise ModelError(text, node=tree.names[z], k=int(tree.cardinality[z]), n=table.n_patterns)

@@ -16,8 +16,6 @@ from ..estimation._fit import Fit, evaluate
 from ..runner import StopReason
 from ._task import Settings, Task
 
-__all__ = ["Learner", "LearnerState", "Visited", "first_state", "states_of"]
-
 
 def states_of(fit: Fit) -> dict[str, int]:
     """Number of states of every latent node, by name."""
@@ -113,19 +111,9 @@ class LearnerState:
     def line(self, candidates: int = 1) -> Step:
         """The line of the trace; the structure stays, so that it names no edges, and of the nodes only the latent."""
         phase, _, kind = self.operation.partition(": ")
-        return Step(
-            number=0,
-            phase=phase,
-            kind=kind or phase,
-            operation=self.operation,
-            score=self.score,
-            log_likelihood=self.fit.log_likelihood,
-            dimension=self.fit.n_parameters,
-            candidates=candidates,
-            seconds=0.0,
-            edges=(),
-            states=MappingProxyType(states_of(self.fit)),
-        )
+        fit, states = self.fit, MappingProxyType(states_of(self.fit))
+        reached = (self.score, fit.log_likelihood, fit.n_parameters)
+        return Step(0, phase, kind or phase, self.operation, *reached, candidates, 0.0, (), states)
 
     # ---- checkpoints -------------------------------------------------------------------------------------------
 
@@ -145,10 +133,8 @@ class LearnerState:
     def unpack(cls, task: Task, packed: Mapping[str, Any]) -> LearnerState:
         """Make the state again; the opposite of :meth:`pack`."""
         model = unpack_model(packed["model"], task.first.variables)
-        visited = [
-            Visited(**{**own, "states": MappingProxyType(dict(sorted(own["states"].items())))})
-            for own in packed["visited"]
-        ]
+        states = [MappingProxyType(dict(sorted(own["states"].items()))) for own in packed["visited"]]
+        visited = [Visited(**{**own, "states": k}) for own, k in zip(packed["visited"], states, strict=True)]
         return cls(
             evaluate(model, task.table, n_jobs=task.settings.n_jobs),
             float(packed["score"]),

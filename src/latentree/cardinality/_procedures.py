@@ -17,8 +17,6 @@ from ._neighbourhood import Neighbourhood
 from ._states import States
 from ._task import Task
 
-__all__ = ["adjust", "best_of", "halves", "merge", "merge_at", "split", "split_at"]
-
 
 def split(task: Task, fit: Fit, rng: np.random.Generator) -> Fit | None:
     """HLCSplit (7.2): one state more for the latent node where that scores highest; None if none can have more."""
@@ -37,7 +35,8 @@ def merge(task: Task, fit: Fit, rng: np.random.Generator) -> Fit | None:
 def adjust(task: Task, fit: Fit, rng: np.random.Generator, enough: float) -> Fit | None:
     """HLCAdjust (7.4): the first latent node at which both changes together score above ``enough``; None if none does.
 
-    K keeps the models of the last Merge and the last Split and begins with them; here both are made again.
+    [Karciauskas2005] keeps the models of the last Merge and the last Split and begins with them; here both are made
+    again.
     """
     tree = fit.model.tree
     for name in (tree.names[z] for z in tree.latent if tree.cardinality[z] > 1):

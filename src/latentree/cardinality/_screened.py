@@ -1,8 +1,8 @@
 """Our own learner, and the default: split and merge what looks promising, many candidates side by side.
 
-It joins Karciauskas' SplitMerge with what [Karciauskas2005] chapter 8 asks for: promising states are found by bounds on the likelihood
-(:mod:`._screening`), local EM follows every operation, and what remains of the candidates is run side by side on one
-plan. Three phases:
+It joins Karciauskas' SplitMerge with what [Karciauskas2005] chapter 8 asks for: promising states are found by bounds
+on the likelihood (:mod:`._screening`), local EM follows every operation, and what remains of the candidates is run side
+by side on one plan. Three phases:
 
 *grow*: split every state whose gain pays for its parameters, the better half of them at a time;
 *improve*: the most promising splits, merges, and pairs of both; the best result, while it raises the score;
@@ -27,8 +27,6 @@ from ._screening import screen
 from ._states import States
 from ._task import Settings, Task
 
-__all__ = ["Screened", "ScreenedOptions"]
-
 HOPS = ("promising", "anywhere", "anew")
 """Kinds of hops: splits and merges of promising states, of any states, or all states drawn anew."""
 
@@ -46,13 +44,8 @@ WORTHWHILE = 0.5
 class ScreenedOptions(Settings):
     """Those of all learners (EM is accelerated and local first), and two more.
 
-    Attributes
-    ----------
-    width : int
-        Candidates of each kind that are fitted side by side.
-    effort : float
-        How long to go on hopping: it ends after that many hops in vain, divided by the distinct rows and by the states
-        of all latent nodes; but not before 8 (or 2 for each latent node), nor after 40.
+    Hopping ends after ``effort`` hops in vain, divided by the distinct rows and by the states of all latent nodes; but
+    not before 8 (or 2 for each latent node), nor after 40.
     """
 
     accelerate: bool = option(True, Flag(), "whether EM is accelerated")

@@ -1,4 +1,4 @@
-"""SplitMerge (K procedure 6.1) and HLCSplitMerge (7.1): grow, shrink, adjust, until nothing helps."""
+"""SplitMerge ([Karciauskas2005] procedure 6.1) and HLCSplitMerge (7.1): grow, shrink, adjust, until nothing helps."""
 
 from __future__ import annotations
 
@@ -13,14 +13,12 @@ from . import _procedures as procedures
 from ._learner import Learner, LearnerState, first_state
 from ._task import Task
 
-__all__ = ["SplitMerge", "ThreePhases"]
-
 
 class ThreePhases(Learner):
     """The main loop of procedures 6.1 and 7.1: a step is one attempt in one of the phases.
 
     ``due`` are the phases (1 grow, 2 shrink) still to be run, the first of them being under way. A phase goes on while
-    its attempts are accepted ("until L != L'" in K means that), and calls for the other one when it has improved the
+    its attempts are accepted ("until L != L'" means that), and calls for the other one when it has improved the
     model. With none due the parameters are adjusted once; then all begins again, or ends.
     """
 

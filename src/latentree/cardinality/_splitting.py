@@ -1,4 +1,4 @@
-"""Splitting (K procedure 4.1): split every state once at random, keep the best."""
+"""Splitting ([Karciauskas2005] procedure 4.1): split every state once at random, keep the best."""
 
 from __future__ import annotations
 
@@ -12,8 +12,6 @@ from ._directions import DIRECTIONS, split_along
 from ._learner import Learner, LearnerState
 from ._procedures import best_of
 from ._task import Settings, Task
-
-__all__ = ["Splitting", "SplittingOptions"]
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""The standard ways (K procedures 4.2, 4.3, 6.2.2, 7.5-7.8): every number of states is learned from random starts."""
+"""The standard ways ([Karciauskas2005] 4.2, 4.3, 6.2.2, 7.5-7.8): every number of states is learned from random starts."""
 
 from __future__ import annotations
 
@@ -14,11 +14,9 @@ from ._procedures import best_of
 from ._split_merge import ThreePhases
 from ._task import Settings, Task
 
-__all__ = ["Standard", "Standard3", "StandardFixed"]
-
 
 class Standard(Learner):
-    """K procedure 4.2: one random start with one state more, again and again. Anytime: give it a budget."""
+    """[Karciauskas2005] procedure 4.2: one random start with one state more, for ever. Anytime: give it a budget."""
 
     def advance(self, task: Task, state: LearnerState, rng: np.random.Generator) -> LearnerState:
         """Lines 3-7."""
@@ -33,7 +31,7 @@ class StandardFixedOptions(Settings):
 
 
 class StandardFixed(Learner):
-    """K procedures 4.3 and 7.8: numbers of states are known; twice as many random starts every time.
+    """[Karciauskas2005] procedures 4.3 and 7.8: numbers of states are known; twice as many random starts every time.
 
     Anytime: give it a budget.
     """

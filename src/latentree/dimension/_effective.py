@@ -1,9 +1,10 @@
-"""Standard and effective dimension of any tree model (E; [Whiley1999] 3).
+"""Standard and effective dimension of any tree model ([ZhangKocka2004]; [Whiley1999] 3).
 
 The effective dimension de is the rank, almost everywhere, of the Jacobian from the parameters to P(manifest).
-[ZhangKocka2004] theorems 1 and 2 take a tree apart into latent class models, one around each latent node. The Jacobian of such a model
-has a row for each pattern, exponentially many; instead of these rows we take a few random combinations of them, which
-have closed form. ``docs/mathematics/dimension.md`` has the derivations and the proofs of the lemmas named here.
+[ZhangKocka2004] theorems 1 and 2 take a tree apart into latent class models, one around each latent node. The Jacobian
+of such a model has a row for each pattern, exponentially many; instead of these rows we take a few random combinations
+of them, which have closed form. ``docs/mathematics/dimension.md`` has the derivations and the proofs of the lemmas
+named here.
 """
 
 from __future__ import annotations
@@ -17,9 +18,6 @@ from .._tree import Tree
 from .._types import IndexArray
 from ..errors import ModelError
 from . import _modular as modular
-
-__all__ = ["class_dimension", "effective_dimension", "pair_dimension", "standard_dimension"]
-
 
 MISTAKE = 1e-15
 """Bound on the probability that an effective dimension comes out too low; it is never too high."""
@@ -85,7 +83,7 @@ def effective_dimension(tree: Tree) -> int:
     for v in range(1, tree.n_nodes):
         u = int(tree.parent[v])
         if observed[u] == observed[v]:
-            # Two manifest nodes are a model of their own; of two latent ones both models hold P(u, v) ([ZhangKocka2004] theorem 1).
+            # Two manifest nodes are a model of their own; of two latent ones both models hold P(u, v) (theorem 1).
             total += (1 if observed[v] else -1) * (k[u] * k[v] - 1)
     return total
 
@@ -93,13 +91,6 @@ def effective_dimension(tree: Tree) -> int:
 @lru_cache(maxsize=65_536)
 def class_dimension(n_states: int, leaves: tuple[int, ...]) -> int:
     """Effective dimension of a regular latent class model.
-
-    Parameters
-    ----------
-    n_states : int
-        Number of classes; at most the product of all leaves' states but the largest's.
-    leaves : tuple of int
-        Number of states of each leaf, sorted.
 
     Examples
     --------
@@ -128,13 +119,6 @@ def pair_dimension(pair: tuple[int, int], leaves: tuple[int, ...]) -> int:
     """Effective dimension of two independent latents above every leaf ([Whiley1999] 4.8.8).
 
     A latent class model whose states are pairs, with P(z1, z2) = P(z1) P(z2).
-
-    Parameters
-    ----------
-    pair : (int, int)
-        States of the two latents.
-    leaves : tuple of int
-        Number of states of each leaf, sorted.
 
     Examples
     --------

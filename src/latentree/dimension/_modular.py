@@ -13,9 +13,6 @@ import numpy as np
 
 from .._types import IndexArray
 
-__all__ = ["BITS", "N_PRIMES", "product", "random_prime", "rank"]
-
-
 BITS = 31
 """Primes lie between 2^30 and 2^31: squares, and sums of two squares, fit in 64 bits."""
 

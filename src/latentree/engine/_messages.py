@@ -18,8 +18,6 @@ from .._tree import Tree
 from .._types import FloatArray
 from ._plan import Evidence
 
-__all__ = ["Messages", "Semiring"]
-
 Semiring = Literal["sum", "max"]
 
 

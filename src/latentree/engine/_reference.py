@@ -12,8 +12,6 @@ from .._types import FloatArray
 from ._messages import Messages
 from ._plan import Evidence
 
-__all__ = ["evaluate", "row_messages"]
-
 
 def evaluate(tree: Tree, parameters: FloatArray, evidence: Sequence[Evidence], weights: FloatArray) -> Counts:
     """Log-likelihood and expected counts."""

@@ -26,9 +26,6 @@ from ..engine._plan import Plan, evidence_of
 from ..errors import DataError
 from ..estimation._fit import Fit
 
-__all__ = ["FitStatistics", "cells", "chi_square_p", "expected_counts", "fit_statistics", "power_divergence"]
-
-
 SPARSE = 5
 """With fewer rows than this for each possible pattern, the chi-square distribution is a poor approximation."""
 
@@ -142,11 +139,7 @@ def fit_statistics(fit: Fit, *, n_parameters: int | None = None, complete_rows: 
     g2, x2 = divergence(observed, expected, 0.0), divergence(observed, expected, 1.0)
     p_g2, reason = chi_square_p(g2, df)
     return FitStatistics(
-        n=n,
-        n_cells=n_cells,
-        n_observed=len(observed),
-        n_parameters=d,
-        degrees_of_freedom=df,
+        *(n, n_cells, len(observed), d, df),
         g2=g2,
         x2=x2,
         cressie_read=divergence(observed, expected, 2 / 3),

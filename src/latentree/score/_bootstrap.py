@@ -28,8 +28,6 @@ from ..runner import Budget, Clock, OnProgress, Progress, StopReason, run, spawn
 from ._absolute import divergence, expected_counts, fit_statistics, matched
 from ._mode import refit
 
-__all__ = ["BootstrapFit", "BootstrapLrt", "Resampler", "bootstrap_fit", "bootstrap_lrt", "replicate"]
-
 Result = TypeVar("Result")
 
 SPLIT = 0.2
@@ -312,24 +310,12 @@ def _split_class(model: Model, rng: np.random.Generator) -> Model:
 
 @dataclass(frozen=True, eq=False)
 class Resampler:
-    """Draws data from a model that weigh as much as a table, with the same cells missing.
+    """Draws data from a model that weigh as much as a table, with the same cells missing."""
 
-    Attributes
-    ----------
-    model : Model
-        What to draw from.
-    n_rows : int array [groups]
-        Rows to draw for each pattern of missing cells.
-    rest : float array [groups]
-        Weight of one more row for each of these patterns; 0 for none.
-    missing : bool array [groups, variables]
-        The patterns of missing cells.
-    """
-
-    model: Model
-    n_rows: NDArray[np.int64]
-    rest: FloatArray
-    missing: NDArray[np.bool_]
+    model: Model  # what to draw from
+    n_rows: NDArray[np.int64]  # rows to draw for each pattern of missing cells
+    rest: FloatArray  # weight of one more row for each of these patterns; 0 for none
+    missing: NDArray[np.bool_]  # the patterns of missing cells
 
     @classmethod
     def of(cls, model: Model, table: Table) -> Resampler:

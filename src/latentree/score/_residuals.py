@@ -16,8 +16,6 @@ from ..errors import ModelError
 from ..estimation._fit import Fit
 from ._absolute import chi_square_p, matched
 
-__all__ = ["BivariateResiduals", "Pair", "bivariate_residuals", "pair_marginals"]
-
 
 @dataclass(frozen=True, eq=False)
 class Pair:
@@ -85,15 +83,8 @@ class BivariateResiduals:
         rows, columns = slice(*self.offsets[i : i + 2]), slice(*self.offsets[j : j + 2])
         x2, df = float(self.x2[i, j]), int(self.degrees_of_freedom[i, j])
         p = None if np.isnan(x2) else chi_square_p(x2, df)[0]
-        return Pair(
-            (self.names[i], self.names[j]),
-            self.observed[rows, columns],
-            self.expected[rows, columns],
-            x2,
-            df,
-            float(self.residuals[i, j]),
-            p,
-        )
+        tables = self.observed[rows, columns], self.expected[rows, columns]
+        return Pair((self.names[i], self.names[j]), *tables, x2, df, float(self.residuals[i, j]), p)
 
     def largest(self, n: int = 10) -> list[Pair]:
         """Return the pairs with the largest residuals, largest first."""

@@ -26,27 +26,6 @@ from ._operators import Move, per_parameter
 from ._restricted import Effort, Evaluated, evaluate, model_of, regularised
 from ._task import Point, State, Task
 
-__all__ = [
-    "CHUNK",
-    "FULL",
-    "Candidate",
-    "Rank",
-    "best_fitted",
-    "by_gain",
-    "estimated_gain",
-    "evaluated",
-    "fitted",
-    "forecast",
-    "improvement_ratio",
-    "moved",
-    "names_of",
-    "point_of",
-    "renumbered",
-    "staged",
-    "star",
-    "whole",
-]
-
 Generator = np.random.Generator
 
 CHUNK = 512

@@ -1,6 +1,7 @@
-"""Heuristic single hill climbing ([Zhang2004] 4): candidates are ranked on completed data, the best K of an operator fitted.
+"""Heuristic single hill climbing ([Zhang2004] 4): candidates are ranked on completed data, the best K fitted.
 
-Local EM moves all tables that involve the place of the change ([Zhang2004] 4.7); the model that is chosen is fitted by full EM.
+Local EM moves all tables that involve the place of the change ([Zhang2004] 4.7); the model that is chosen is fitted by
+full EM.
 """
 
 from __future__ import annotations
@@ -22,8 +23,6 @@ from ._operators import Move
 from ._restricted import EffortRule, Evaluated, applied, evaluate, regularised
 from ._shc import FIRST, FULL, HillClimbingOptions, Judged, SingleHillClimbing
 from ._task import State, Task
-
-__all__ = ["HeuristicHillClimbing"]
 
 Generator = np.random.Generator
 

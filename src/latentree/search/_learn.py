@@ -24,8 +24,6 @@ from ._criterion import Criterion, Score
 from ._registry import DEFAULT, METHODS
 from ._task import Point, SearchMethod, State, Task, evaluate
 
-__all__ = ["Run", "learn"]
-
 OnStep = Callable[[Step], None]
 
 

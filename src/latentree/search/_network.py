@@ -1,7 +1,7 @@
 """Unrooted trees that are edited, and their probabilities, edge by edge.
 
-A learned model has no root ([Zhang2004] 2). While the tree changes, its probabilities are therefore kept as one joint table for
-each edge: a change of some edges leaves the others as they are, and nothing has to be walked or turned round.
+A learned model has no root ([Zhang2004] 2). While the tree changes, its probabilities are therefore kept as one joint
+table for each edge: a change of some edges leaves the others as they are, and nothing has to be walked or turned round.
 """
 
 from __future__ import annotations
@@ -17,8 +17,6 @@ from .._model import Model, normalised
 from .._tree import Tree
 from .._types import FloatArray
 from .._variables import Variable
-
-__all__ = ["Edge", "Graph", "Network", "edge", "trusted_tree"]
 
 Edge = tuple[int, int]
 """Two neighbours, the smaller number first."""
@@ -243,21 +241,11 @@ class Graph:
 
 @dataclass(frozen=True)
 class Network:
-    """A graph with probabilities.
+    """A graph with probabilities."""
 
-    Attributes
-    ----------
-    graph : Graph
-        The tree.
-    joint : mapping of Edge to array
-        P(a, b) for every edge (a, b), a < b: a row for each state of a.
-    marginals : mapping of int to array
-        P(v) of every node.
-    """
-
-    graph: Graph
-    joint: Mapping[Edge, FloatArray]
-    marginals: Mapping[int, FloatArray]
+    graph: Graph  # the tree
+    joint: Mapping[Edge, FloatArray]  # P(a, b) for every edge (a, b), a < b: a row for each state of a
+    marginals: Mapping[int, FloatArray]  # P(v) of every node
 
     @classmethod
     def from_model(cls, model: Model, numbers: Sequence[int] | None = None) -> Network:

@@ -1,4 +1,4 @@
-"""Restricted likelihood ([ChenZhangWang] 2.4): how far a move raises the likelihood when only its own tables may change.
+"""Restricted likelihood ([ChenZhangWang] 2.4): how far a move raises the likelihood when only its own tables change.
 
 All that a move leaves as it is hangs off the place of the move in branches whose messages are known. What is left is a
 tree of a few nodes with soft evidence, on which a few steps of EM from a few starts are cheap.
@@ -23,8 +23,6 @@ from ..runner import Budget, StopReason
 from ._beliefs import Beliefs, Known, known
 from ._network import Edge, Graph, Network, edge, trusted_tree
 from ._operators import Move
-
-__all__ = ["Effort", "EffortRule", "Evaluated", "evaluate", "model_of", "regularised"]
 
 Generator = np.random.Generator
 
@@ -76,30 +74,14 @@ class EffortRule:
 
 @dataclass(frozen=True)
 class Evaluated:
-    """A move and what it reaches.
+    """A move and what it reaches."""
 
-    Attributes
-    ----------
-    move : Move
-        The move.
-    log_likelihood : float
-        The maximum restricted log-likelihood found.
-    root : int
-        The node of the new graph that the tables hang on.
-    marginal : array
-        P(root).
-    tables : mapping of (child, parent) to array
-        P(child | parent) of the edges that moved.
-    fresh : int
-        The number of the new node, if there is one.
-    """
-
-    move: Move
-    log_likelihood: float
-    root: int
-    marginal: FloatArray
-    tables: Mapping[tuple[int, int], FloatArray]
-    fresh: int
+    move: Move  # the move
+    log_likelihood: float  # the maximum restricted log-likelihood found
+    root: int  # the node of the new graph that the tables hang on
+    marginal: FloatArray  # P(root)
+    tables: Mapping[tuple[int, int], FloatArray]  # P(child | parent) of the edges that moved
+    fresh: int  # the number of the new node, if there is one
 
 
 @dataclass(frozen=True)

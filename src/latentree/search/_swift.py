@@ -39,8 +39,6 @@ from ._relocate import PLACES
 from ._restricted import regularised
 from ._task import Point, SearchMethod, State, Task
 
-__all__ = ["Swift", "SwiftOptions"]
-
 Generator = np.random.Generator
 
 WIDE = 150

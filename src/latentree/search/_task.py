@@ -30,8 +30,6 @@ from ..runner import Clock, OnProgress, Progress, StopReason, spawn
 from ._criterion import Criterion
 from ._network import Network
 
-__all__ = ["Point", "SearchMethod", "State", "Task", "evaluate"]
-
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 Generator = np.random.Generator

@@ -21,8 +21,6 @@ from ._divide import Bridge, assembled, bridge, centred, cut, likelihoods, part
 from ._network import Edge
 from ._task import Point, State, Task, evaluate
 
-__all__ = ["Expected", "expected", "init", "step"]
-
 STEPS = 16
 """Pieces are learned in about so many steps, at least as many at a time; whatever the threads."""
 
