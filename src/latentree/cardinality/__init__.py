@@ -6,6 +6,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from ._classes import learn_classes as learn_classes
     from ._learn import Learned as Learned, learn as learn
     from ._registry import LEARNERS as LEARNERS
 

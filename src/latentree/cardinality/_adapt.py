@@ -59,8 +59,7 @@ def adapt(
     --------
     >>> from latentree import datasets, Tree
     >>> table = datasets.load("carcinoma")
-    >>> names = [v.name for v in table.variables]
-    >>> flat = Model.random(Tree.star(1, table.cardinalities, names), table.variables, np.random.default_rng(0))
+    >>> flat = Model.random(Tree.star(1, table.cardinalities, table.names), table.variables, np.random.default_rng(0))
     >>> adapt(flat, table, "z", rng=np.random.default_rng(0)).model.tree.cardinality[0].item()
     3
     """

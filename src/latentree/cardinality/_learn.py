@@ -259,7 +259,7 @@ def _first_model(table: Table, entry: Entry, own: Settings, skeleton: Tree | Non
         _check_states(table, start.tree)
         evaluate(start, table)  # reports variables that do not fit
         return start
-    tree = Tree.star(1, table.cardinalities, [v.name for v in table.variables])
+    tree = Tree.star(1, table.cardinalities, table.names)
     if skeleton is not None:
         tree = _checked_skeleton(skeleton, table)
     elif entry.fixed:

@@ -58,8 +58,6 @@ class Visited:
         return replace(max(self, other, key=lambda own: own.score), models=self.models + other.models)
 
 
-_REASONS = {reason.value: reason for reason in StopReason}
-
 Key = tuple[int, ...]
 """Numbers of states in the order of the latent nodes' names."""
 
@@ -141,7 +139,7 @@ class LearnerState:
             dict(packed["memory"]),
             str(packed["operation"]),
             bool(packed["accepted"]),
-            None if packed["reason"] is None else _REASONS[packed["reason"]],
+            None if packed["reason"] is None else StopReason(packed["reason"]),
             {tuple(own.states.values()): own for own in visited},
         )
 

@@ -1,4 +1,4 @@
-"""The standard ways ([Karciauskas2005] 4.2, 4.3, 6.2.2, 7.5-7.8): every number of states is learned from random starts."""
+"""The standard ways ([Karciauskas2005] 4.2, 4.3, 6.2.2, 7.5-7.8): each number of states from random starts."""
 
 from __future__ import annotations
 

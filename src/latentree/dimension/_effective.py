@@ -90,13 +90,7 @@ def effective_dimension(tree: Tree) -> int:
 
 @lru_cache(maxsize=65_536)
 def class_dimension(n_states: int, leaves: tuple[int, ...]) -> int:
-    """Effective dimension of a regular latent class model.
-
-    Examples
-    --------
-    >>> class_dimension(2, (2, 2, 2)), class_dimension(3, (2, 2, 2, 2)), class_dimension(10, (2,) * 100)
-    (7, 13, 1009)
-    """
+    """Effective dimension of a regular latent class model."""
     if n_states == 1 or len(leaves) < 2:
         return sum(r - 1 for r in leaves)
     # Lemma 1: of a leaf with more states than classes, only a subspace with one dimension a class is seen.
@@ -119,11 +113,6 @@ def pair_dimension(pair: tuple[int, int], leaves: tuple[int, ...]) -> int:
     """Effective dimension of two independent latents above every leaf ([Whiley1999] 4.8.8).
 
     A latent class model whose states are pairs, with P(z1, z2) = P(z1) P(z2).
-
-    Examples
-    --------
-    >>> pair_dimension((2, 2), (2,) * 5), pair_dimension((1, 2), (2, 2, 2)), pair_dimension((2, 2), (2, 2, 2))
-    (22, 7, 7)
     """
     seen = [r for r in leaves if r > 1]
     n_columns = _columns(pair[0] * pair[1], seen)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 import numpy as np
 
@@ -14,9 +14,6 @@ from .._tree import Tree
 from .._types import FloatArray
 from ._effective import effective_dimension, pair_dimension, standard_dimension
 from ._local import EMPTY, LocalRanks
-
-if TYPE_CHECKING:
-    from ..estimation import Fit
 
 COINCIDE = 0.01
 """Two states coincide when none of their probabilities differ by more: far less than data of common size can tell."""
@@ -160,7 +157,15 @@ class Identifiability:
             )
 
 
-def identifiability(model: Model | Fit, *, coincide: float = COINCIDE) -> Identifiability:
+class Fitted(Protocol):
+    """A fit: a model, perhaps with a constraint."""
+
+    @property
+    def model(self) -> Model:
+        """The fitted model."""
+
+
+def identifiability(model: Model | Fitted, *, coincide: float = COINCIDE) -> Identifiability:
     """Find out whether a model's parameters are identified by its distribution.
 
     Parameters

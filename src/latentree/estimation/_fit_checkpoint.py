@@ -136,7 +136,7 @@ def _unpacked(packed: Packed, model: Model, table: Table) -> Fit:
             table=table,
             counts=Counts(_vector(packed, "counts", size), float(packed["log_likelihood"]), float(packed["weight"])),
             trace=_vector(packed, "trace"),
-            reason=_REASONS[packed["reason"]],
+            reason=StopReason(packed["reason"]),
             seed=None,
             seconds=float(packed["seconds"]),
             evaluations=int(packed["evaluations"]),
@@ -153,6 +153,3 @@ def _vector(packed: Packed, name: str, size: int | None = None) -> Any:
     if size is not None and len(array) != size:
         raise ValueError(f"'{name}' has {len(array)} entries, not {size}")
     return array
-
-
-_REASONS = {reason.value: reason for reason in StopReason}

@@ -339,14 +339,7 @@ class Resampler:
 
 
 def whole_and_rest(weights: FloatArray) -> tuple[NDArray[np.int64], FloatArray]:
-    """Weights as numbers of rows to draw, and what one more row counts.
-
-    Examples
-    --------
-    >>> whole, rest = whole_and_rest(np.array([3.0, 0.25]))
-    >>> whole.tolist(), rest.tolist()
-    ([3, 0], [0.0, 0.25])
-    """
+    """Weights as numbers of rows to draw, and what one more row counts."""
     total = float(weights.sum())
     if not 1 - NEARLY <= total <= MOST_ROWS:
         raise DataError(
@@ -372,14 +365,7 @@ def replicate(
     on_progress: OnProgress | None = None,
     budget: Budget | Clock | None = None,
 ) -> tuple[list[Result], StopReason]:
-    """Do a task with ``n`` generators of its own, in threads, and return the results in order.
-
-    Examples
-    --------
-    >>> done, reason = replicate(lambda own: own.random(), 3, np.random.default_rng(0), stage="draws", n_jobs=2)
-    >>> len(done), reason.name
-    (3, 'FINISHED')
-    """
+    """Do a task with ``n`` generators of its own, in threads, and return the results in order."""
     check("a bootstrap", n_replicates=(n, Whole(1)), n_jobs=(n_jobs, Whole(1)))
     clock = budget if isinstance(budget, Clock) else (budget or Budget()).start()
     generators = iter(spawn(rng, int(n)))

@@ -35,16 +35,6 @@ def moments_of_counts(model: Model, table: Table) -> tuple[FloatArray, FloatArra
 
     Here every missing cell is completed, also those of leaves, which the engine's counts leave out. Derivatives along
     distributions do not depend on that, as long as mean and covariance agree.
-
-    Examples
-    --------
-    >>> table = Table.from_codes([[0], [1]], weights=[3, 1])
-    >>> model = Model(Tree.star(2, [2]), table.variables, [0.5, 0.5, 0.5, 0.5, 0.5, 0.5])
-    >>> mean, covariance = moments_of_counts(model, table)
-    >>> mean.tolist()
-    [2.0, 2.0, 1.5, 0.5, 1.5, 0.5]
-    >>> covariance[:2, :2].tolist()
-    [[1.0, -1.0], [-1.0, 1.0]]
     """
     mean, products, pairs = information_sums(model, table)
     pairs -= products

@@ -125,8 +125,31 @@ class Score:
         return float(function(fit, **{**self.options, **options}))
 
 
+# Rates are named functions, so that scores can be sent to other processes.
+
+
+def _one(n: float) -> float:
+    return 1.0
+
+
+def _three_halves(n: float) -> float:
+    return 1.5
+
+
 def _half_log(n: float) -> float:
     return 0.5 * log(n)
+
+
+def _sabic(n: float) -> float:
+    return 0.5 * log((n + 2.0) / 24.0)
+
+
+def _caic(n: float) -> float:
+    return 0.5 * (log(n) + 1.0)
+
+
+def _draper(n: float) -> float:
+    return 0.5 * log(n / (2 * pi))
 
 
 def _laplace(name: str, title: str, basis: Literal["softmax", "probability"], hessian: str) -> Score:
@@ -141,17 +164,17 @@ _VB = "latentree.score._variational:variational"
 _EXACT = "latentree.score._marginal:marginal_likelihood"
 
 _ALL = (
-    Score("aic", "AIC", penalty=Penalty(lambda n: 1.0, above=0.0)),
-    Score("aic3", "AIC3", penalty=Penalty(lambda n: 1.5, above=0.0)),
+    Score("aic", "AIC", penalty=Penalty(_one, above=0.0)),
+    Score("aic3", "AIC3", penalty=Penalty(_three_halves, above=0.0)),
     Score("bic", "BIC", penalty=Penalty(_half_log), estimates_evidence=True),
     Score("bice", "BICe", penalty=Penalty(_half_log, "effective"), estimates_evidence=True),
-    Score("sabic", "SABIC", penalty=Penalty(lambda n: 0.5 * log((n + 2.0) / 24.0), above=22.0)),
-    Score("caic", "CAIC", penalty=Penalty(lambda n: 0.5 * (log(n) + 1.0))),
+    Score("sabic", "SABIC", penalty=Penalty(_sabic, above=22.0)),
+    Score("caic", "CAIC", penalty=Penalty(_caic)),
     Score("awe", "AWE", _CLASSES + "awe"),
     Score(
         "draper",
         "Draper's score",
-        penalty=Penalty(lambda n: 0.5 * log(n / (2 * pi)), above=2 * pi),
+        penalty=Penalty(_draper, above=2 * pi),
         estimates_evidence=True,
     ),
     _laplace("laplace", "Laplace", "softmax", "full"),

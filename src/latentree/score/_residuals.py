@@ -157,14 +157,6 @@ def pair_marginals(model: Model) -> FloatArray:
 
     At each node, the branches below are independent given its state: pairs that meet there get their table from
     P(node) and the P(variable | node). A pair is overwritten by deeper nodes until the one where it meets.
-
-    Examples
-    --------
-    >>> from latentree import Tree
-    >>> from latentree._variables import numbered
-    >>> tables = {"z": [0.5, 0.5], "x1": [[1, 0], [0.5, 0.5]], "x2": [[1, 0], [0.5, 0.5]]}
-    >>> pair_marginals(Model.from_tables(Tree.star(2, [2, 2]), numbered([2, 2]), tables)).tolist()
-    [[0.75, 0.0, 0.625, 0.125], [0.0, 0.25, 0.125, 0.125], [0.625, 0.125, 0.75, 0.0], [0.125, 0.125, 0.0, 0.25]]
     """
     tree = model.tree
     offsets = state_offsets(model)

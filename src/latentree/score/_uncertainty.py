@@ -382,16 +382,6 @@ def matched_labels(model: Model, reference: Model, *, pair: tuple[int, int] | No
 
     States are compared by what they say about all manifest variables: the sum of absolute differences of
     P(variable | state) is made smallest by optimal assignment, for each latent variable by itself.
-
-    Examples
-    --------
-    >>> from latentree import Tree
-    >>> from latentree._variables import numbered
-    >>> rng = np.random.default_rng(0)
-    >>> one = Model.random(Tree.star(3, [2, 2, 2, 2]), numbered([2, 2, 2, 2]), rng)
-    >>> other = one.with_parameters(reordered(one.tree, one.parameters, 0, np.array([2, 0, 1])))
-    >>> matched_labels(other, one) == one
-    True
     """
     tree = model.tree
     if not np.array_equal(tree.parent, reference.tree.parent) or not np.array_equal(

@@ -2,7 +2,7 @@
 
 ``ratio=True`` is EAST, which chooses among expansions by improvement ratio; ``ratio=False`` is EAST0, which chooses by
 score. Candidates are judged by restricted likelihood ([ChenZhangWang] 2.4): in the stages of the original program by
-default, or, with ``screening=None, evaluation=(8, 40, 0.1)``, as in C (mu = 8 starts, nu = 40 steps).
+default, or, with ``screening=None, evaluation=(8, 40, 0.1)``, as in [ChenZhangWang] (mu = 8 starts, nu = 40 steps).
 """
 
 from __future__ import annotations

@@ -12,12 +12,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from .._model import Model
-from ..estimation import restart_em
 from ..estimation._local import Place
 from ..method import Whole, option
 from ._beliefs import Beliefs
 from ._completed import CompletedData
-from ._evaluation import estimated_gain, renumbered, whole
+from ._evaluation import estimated_gain, fitted, renumbered
 from ._network import Graph
 from ._operators import Move
 from ._restricted import EffortRule, Evaluated, applied, evaluate, regularised
@@ -75,20 +74,7 @@ class HeuristicHillClimbing(SingleHillClimbing):
         place = Place.around(model, task.table, nodes)
         tree = place.tree
         small = Model(tree, tuple(model.variable(tree.names[v]) for v in tree.manifest), place.parameters)
-        starts, steps, tol = self.options.local
-        fit = whole(
-            restart_em(
-                small,
-                task.table,
-                rng=rng,
-                n_init=starts,
-                include=True,
-                tol=tol,
-                max_iterations=steps,
-                budget=task.clock,
-                plan=place.plan,
-            )
-        )
+        fit = fitted(task, self.options.local, small, rng, n_jobs=1, plan=place.plan)
         return place.put_back(fit.model.parameters), fit.log_likelihood
 
 

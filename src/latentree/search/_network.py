@@ -14,7 +14,7 @@ from types import MappingProxyType
 import numpy as np
 
 from .._model import Model, normalised
-from .._tree import Tree
+from .._tree import Tree, states_needed
 from .._types import FloatArray
 from .._variables import Variable
 
@@ -178,26 +178,18 @@ class Graph:
 
     def regularised(self) -> Graph:
         """The regular graph that can represent the same distributions; see :meth:`latentree.Tree.regularised`."""
-        graph = self
-        again = True
-        while again:
+        graph, again = self, True
+        while again and len(graph.neighbours) > 1:
             again = False
             for v in graph.latents:
-                neighbours = graph.neighbours[v]
-                if len(graph.neighbours) == 1:
-                    return graph
-                if v in graph.observed:
-                    continue
-                if len(neighbours) <= 1:
-                    graph = graph.edited(without=[v])
-                elif len(neighbours) == 2 and graph.cardinality[v] >= min(graph.cardinality[u] for u in neighbours):
-                    graph = graph.edited(without=[v], join=[edge(*neighbours)])
-                elif len(neighbours) > 2 and graph.cardinality[v] > graph.bound(v):
-                    graph = graph.edited(cardinality={v: graph.bound(v)})
-                else:
-                    continue
-                again = True
-                break
+                k, own = graph.cardinality[v], graph.neighbours[v]
+                needed = k if v in graph.observed else states_needed(k, [graph.cardinality[u] for u in own])
+                if needed < k:
+                    joined = [edge(*own)] if len(own) == 2 else []
+                    fewer = {v: needed}
+                    graph = graph.edited(cardinality=fewer) if needed else graph.edited(without=[v], join=joined)
+                    again = True
+                    break
         return graph
 
     def key(self) -> tuple[object, ...]:
@@ -291,15 +283,3 @@ class Network:
         tree = self.graph.to_tree(names, order[0])
         flat = np.concatenate([np.clip(t, least, None).ravel() for t in tables])
         return _trusted_model(tree, variables, normalised(tree, flat) if least else flat)
-
-    def with_graph(self, graph: Graph, tables: Mapping[Edge, FloatArray]) -> Network:
-        """Put other edges in: ``tables[a, b]`` is P(a, b) for the edges that are new or changed."""
-        joint = {e: tables[e] if e in tables else self.joint[e] for e in graph.edges}
-        old, k = self.marginals, graph.cardinality
-        marginals = {v: old[v] for v in graph.neighbours if v in old and len(old[v]) == k[v]}
-        for (a, b), both in tables.items():
-            if a in graph.neighbours and graph.is_latent(a):
-                marginals[a] = both.sum(axis=1)
-            if b in graph.neighbours and graph.is_latent(b):
-                marginals[b] = both.sum(axis=0)
-        return Network(graph, joint, marginals)

@@ -99,7 +99,7 @@ def propose(
 
 
 def _cost_effective(proposals: Iterable[Proposal], graph: Graph) -> Iterator[Proposal]:
-    """More states for a latent only if no new node beside it gains more a parameter ([Zhang2004] 3, [ChenZhangWang] 3)."""
+    """More states for a latent only if no new node gains more for each parameter ([Zhang2004] 3, [ChenZhangWang] 3)."""
     proposals = list(proposals)
     ratio: dict[int, float] = {}
     for p in proposals:

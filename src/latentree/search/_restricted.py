@@ -98,20 +98,9 @@ class _Place:
 
 
 def evaluate(move: Move, beliefs: Beliefs, effort: Effort, rng: Generator, *, goal: float = -np.inf) -> Evaluated:
-    """Maximise the restricted likelihood of a move.
+    """Maximise the restricted likelihood of a move; a candidate that cannot come near the ``goal`` is given up early.
 
-    Parameters
-    ----------
-    move : Move
-        What to do.
-    beliefs : Beliefs
-        Messages of the current model.
-    effort : Effort
-        Starts and steps.
-    rng : numpy.random.Generator
-        Source of the random starts. The first start continues the current model.
-    goal : float, optional
-        A log-likelihood that is of interest: a candidate that cannot come near is given up early.
+    The first start continues the current model.
     """
     place = _MAKERS[move.kind](move, beliefs, effort.starts, rng)
     tree = trusted_tree(place.parent, place.cardinality, [-1] * len(place.nodes), map(str, place.nodes))
@@ -265,11 +254,8 @@ def _copying(counts: FloatArray, h: int, which: int, rng: Generator) -> tuple[Fl
     one = np.zeros((len(order), h))
     one[np.arange(len(order)), group] = 1.0
     one = _shaken(one, rng, 0.1)
-    given_a, copied, other = (
-        counts.sum(axis=2) @ one,
-        counts.sum(axis=(0, 2))[:, None] * one,
-        counts.sum(axis=0).T @ one,
-    )
+    given_a, copied = counts.sum(axis=2) @ one, counts.sum(axis=(0, 2))[:, None] * one
+    other = counts.sum(axis=0).T @ one
     made = [t / np.maximum(t.sum(axis=1, keepdims=True), 1e-300) for t in (given_a, copied.T, other.T)]
     made = [_shaken(t, rng, 0.02) for t in made]
     return (made[0], made[1], made[2]) if which == 0 else (made[0], made[2], made[1])
