@@ -119,9 +119,10 @@ class Target:
     @cached_property
     def kernel(self) -> _core.Sampler:
         """The C++ sampler."""
-        p, j, data = self.prior, self.jumps, (self.codes, self.cardinalities, self.weights)
-        jumps = (j.split == "simplex", float(j.scale), int(j.tries), float(j.informed), float(j.small))
-        return _core.Sampler(*data, float(p.delta1), float(p.delta2), p.log_k, *jumps)
+        p, j = self.prior, self.jumps
+        jumps: Any = (j.split == "simplex", float(j.scale), int(j.tries), float(j.informed), float(j.small))
+        priors = float(p.delta1), float(p.delta2), p.log_k
+        return _core.Sampler(self.codes, self.cardinalities, self.weights, *priors, *jumps)
 
 
 def with_counts(table: Table, rng: np.random.Generator) -> Table:

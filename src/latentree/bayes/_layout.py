@@ -146,7 +146,7 @@ def _draws(groups: dict[str, Any]) -> Draws:
     prior = ClassPrior(chances, float(attributes["delta1"]), float(attributes["delta2"]))
     drawn = posterior["n_classes"].values.astype(np.int32), posterior["weights"].values, posterior["theta"].values
     jumped = stats["log_likelihood"].values, tried, accepted
-    length, reason = (int(attributes["n_burn"]), int(attributes["thin"])), StopReason(attributes["reason"])
+    length, reason = (int(attributes["n_burn"]), int(attributes["thin"])), StopReason.of(attributes["reason"])
     seconds = float(attributes["sampling_time"])
     return Draws(table, prior, str(attributes["method"]), *drawn, *jumped, *length, reason, seconds)
 

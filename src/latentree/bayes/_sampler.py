@@ -199,7 +199,7 @@ def _draws(table: Table, prior: ClassPrior, method: str, own: SampleOptions, end
         for name in ("tried", "accepted")
     )
     arrays = {name: joined(name) for name in ("k", "weights", "theta", "log_likelihood")}
-    ended = {"n_burn": own.n_burn, "thin": own.thin, "reason": end.reason, "seconds": end.seconds}
+    ended: dict[str, Any] = {"n_burn": own.n_burn, "thin": own.thin, "reason": end.reason, "seconds": end.seconds}
     return Draws(table, prior, method, tried=tried, accepted=accepted, **arrays, **ended)
 
 

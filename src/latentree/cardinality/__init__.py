@@ -6,19 +6,17 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from ._classes import learn_classes as learn_classes
-    from ._learn import Learned as Learned, learn as learn
+    from ._learn import Learned as Learned, learn as learn, learn_classes as learn_classes
     from ._registry import LEARNERS as LEARNERS
 
 _MODULES = {
-    "_adapt": ("adapt",),
-    "_classes": ("learn_classes",),
     "_directions": ("DIRECTIONS",),
-    "_learn": ("Learned", "learn"),
+    "_learn": ("Learned", "learn", "learn_classes"),
     "_learner": ("Learner", "LearnerState", "Visited"),
     "_neighbourhood": ("Neighbourhood",),
     "_operations": ("introduce", "merge", "remove", "split"),
     "_registry": ("LEARNERS", "Entry"),
+    "_screened": ("adapt",),
     "_states": ("States",),
     "_task": ("Settings", "Task"),
 }

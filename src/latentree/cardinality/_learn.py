@@ -1,4 +1,4 @@
-"""``learn``: run any learner of numbers of states by its name, with a budget, progress, Ctrl-C and checkpoints."""
+"""``learn`` and ``learn_classes``: run any learner by its name, with a budget, progress, Ctrl-C and checkpoints."""
 
 from __future__ import annotations
 
@@ -17,10 +17,11 @@ from .._trace import Step
 from .._tree import Tree
 from .._types import FloatArray
 from ..errors import DataError, ModelError, bad_parameter
+from ..estimation._classes import reordered_states
 from ..estimation._em import em
 from ..estimation._fit import Fit, evaluate
 from ..method import Run, Storage, drive
-from ..runner import Budget, Clock, StopReason
+from ..runner import Budget, Clock, OnProgress, Progress, StopReason
 from ..score import SCORES
 from ._learner import Learner, LearnerState, Visited
 from ._registry import LEARNERS, Entry
@@ -193,6 +194,45 @@ def learn(
         state = learner.init(task, rng)
         run = replace(run, state=state, trace=(state.line(),), steps=1)
     return _learned(task, run, polish, name, method)
+
+
+def learn_classes(
+    table: Table, *, rng: np.random.Generator, on_progress: OnProgress | None = None, **options: Any
+) -> Learned:
+    """Learn a latent class model and how many classes it has.
+
+    Parameters
+    ----------
+    table : Table
+        The data.
+    rng : numpy.random.Generator
+        Source of randomness.
+    on_progress : callable, optional
+        Takes :class:`~latentree.runner.Progress` events.
+    **options
+        Those of :func:`learn`.
+
+    Returns
+    -------
+    Learned
+        Class 0 is the largest.
+
+    Examples
+    --------
+    >>> from latentree import datasets
+    >>> found = learn_classes(datasets.load("carcinoma"), rng=np.random.default_rng(0))
+    >>> found.fit.model.table("z").round(3).tolist()
+    [[0.445, 0.374, 0.182]]
+    """
+
+    def report(line: Step) -> None:
+        if on_progress is not None:
+            (k,) = line.states.values()
+            on_progress(Progress(line.operation, line.number, None, line.score, line.seconds, {"classes": k}))
+
+    found = learn(table, rng=rng, on_step=report, **options)
+    order = np.argsort(-found.fit.model.table(0)[0], kind="stable")
+    return replace(found, fit=reordered_states(found.fit, 0, order))
 
 
 def _with_first_step(clock: Clock) -> Clock:

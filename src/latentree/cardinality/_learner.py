@@ -139,7 +139,7 @@ class LearnerState:
             dict(packed["memory"]),
             str(packed["operation"]),
             bool(packed["accepted"]),
-            None if packed["reason"] is None else StopReason(packed["reason"]),
+            None if packed["reason"] is None else StopReason.of(packed["reason"]),
             {tuple(own.states.values()): own for own in visited},
         )
 

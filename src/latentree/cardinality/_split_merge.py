@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from abc import abstractmethod
 from dataclasses import replace
 
 import numpy as np
@@ -14,8 +13,8 @@ from ._learner import Learner, LearnerState, first_state
 from ._task import Task
 
 
-class ThreePhases(Learner):
-    """The main loop of procedures 6.1 and 7.1: a step is one attempt in one of the phases.
+class SplitMerge(Learner):
+    """Grow by splitting, shrink by merging, adjust by both: a step is one attempt in one of the phases.
 
     ``due`` are the phases (1 grow, 2 shrink) still to be run, the first of them being under way. A phase goes on while
     its attempts are accepted ("until L != L'" means that), and calls for the other one when it has improved the
@@ -44,22 +43,6 @@ class ThreePhases(Learner):
         found = self.adjust(task, state.fit, rng, state.score + task.settings.delta)
         after = state.considering(task, self.names[2], found)
         return _remember(after, [1, 2], improved=False, ended=not after.accepted)
-
-    @abstractmethod
-    def increase(self, task: Task, fit: Fit, rng: np.random.Generator) -> Fit | None:
-        """One state more, for one of the latent nodes."""
-
-    @abstractmethod
-    def decrease(self, task: Task, fit: Fit, rng: np.random.Generator) -> Fit | None:
-        """One state less, for one of the latent nodes."""
-
-    @abstractmethod
-    def adjust(self, task: Task, fit: Fit, rng: np.random.Generator, enough: float) -> Fit | None:
-        """Better parameters for the same numbers of states, with a score above ``enough``."""
-
-
-class SplitMerge(ThreePhases):
-    """Grow by splitting, shrink by merging, adjust by both."""
 
     def increase(self, task: Task, fit: Fit, rng: np.random.Generator) -> Fit | None:
         """HLCSplit (7.2)."""

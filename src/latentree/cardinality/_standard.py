@@ -11,7 +11,7 @@ from ..estimation._fit import Fit
 from ..method import AnyOf, OneOf, Whole, option
 from ._learner import Learner, LearnerState, first_state
 from ._procedures import best_of
-from ._split_merge import ThreePhases
+from ._split_merge import SplitMerge
 from ._task import Settings, Task
 
 
@@ -50,7 +50,7 @@ class StandardFixed(Learner):
         return state.considering(task, "restart", found, n_init=2 * n)
 
 
-class Standard3(ThreePhases):
+class Standard3(SplitMerge):
     """[Karciauskas2005] 6.2.2 and 7.5-7.7: three phases as in SplitMerge, each model learned from random starts."""
 
     names = ("increment", "decrement", "new parameters")

@@ -98,13 +98,8 @@ def class_dimension(n_states: int, leaves: tuple[int, ...]) -> int:
     seen = [min(r, n_states) for r in leaves if r > 1]
     if _three_views(n_states, seen) or _few_leaves_suffice(n_states, seen):
         return beyond + _columns(n_states, seen) - 1
-    if _columns(n_states, seen) > LARGEST:
-        sizes = ", ".join(map(str, leaves))
-        raise ModelError(
-            f"The effective dimension around a latent node of {n_states} states with neighbours of {sizes} states "
-            f"needs elimination of {_columns(n_states, seen):,} columns; at most {LARGEST:,} are done. Use the "
-            "standard dimension."
-        )
+    sizes = ", ".join(map(str, leaves))
+    _check_size(n_states, seen, f"around a latent node of {n_states} states with neighbours of {sizes} states")
     return beyond + _generic_rank(n_states, seen) - 1
 
 
@@ -115,13 +110,16 @@ def pair_dimension(pair: tuple[int, int], leaves: tuple[int, ...]) -> int:
     A latent class model whose states are pairs, with P(z1, z2) = P(z1) P(z2).
     """
     seen = [r for r in leaves if r > 1]
-    n_columns = _columns(pair[0] * pair[1], seen)
-    if n_columns > LARGEST:
-        raise ModelError(
-            f"The effective dimension of two latents of {pair[0]} and {pair[1]} states needs elimination of "
-            f"{n_columns:,} columns; at most {LARGEST:,} are done. Use the standard dimension."
-        )
+    _check_size(prod(pair), seen, f"of two latents of {pair[0]} and {pair[1]} states")
     return _generic_rank(pair[0] * pair[1], seen, pair) - 1 if seen else 0
+
+
+def _check_size(n_states: int, leaves: list[int], what: str) -> None:
+    if (n := _columns(n_states, leaves)) > LARGEST:
+        raise ModelError(
+            f"The effective dimension {what} needs elimination of {n:,} columns; at most {LARGEST:,} are done. Use the "
+            "standard dimension."
+        )
 
 
 def _columns(n_states: int, leaves: list[int]) -> int:

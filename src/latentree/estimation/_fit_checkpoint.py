@@ -136,7 +136,7 @@ def _unpacked(packed: Packed, model: Model, table: Table) -> Fit:
             table=table,
             counts=Counts(_vector(packed, "counts", size), float(packed["log_likelihood"]), float(packed["weight"])),
             trace=_vector(packed, "trace"),
-            reason=StopReason(packed["reason"]),
+            reason=StopReason.of(packed["reason"]),
             seed=None,
             seconds=float(packed["seconds"]),
             evaluations=int(packed["evaluations"]),

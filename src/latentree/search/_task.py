@@ -190,9 +190,8 @@ class Point:
 
     def step(self, phase: str, kind: str, operation: str, *, candidates: int = 1) -> Step:
         """The line of the trace that leads here."""
-        said = {"phase": phase, "kind": kind, "operation": operation}
-        reached = {"score": self.score, "log_likelihood": self.fit.log_likelihood}
-        return Step.of(self.fit.model, **said, **reached, candidates=candidates)
+        said: dict[str, Any] = {"phase": phase, "kind": kind, "operation": operation, "candidates": candidates}
+        return Step.of(self.fit.model, score=self.score, log_likelihood=self.fit.log_likelihood, **said)
 
 
 @dataclass(frozen=True)
