@@ -20,9 +20,7 @@ from ._task import Task
 
 def split(task: Task, fit: Fit, rng: np.random.Generator) -> Fit | None:
     """HLCSplit (7.2): one state more for the latent node where that scores highest; None if none can have more."""
-    tree = fit.model.tree
-    names = [tree.names[z] for z in tree.latent if tree.cardinality[z] < task.max_states]
-    return best_of(task, (split_at(task, fit, name, rng) for name in names))
+    return best_of(task, (split_at(task, fit, name, rng) for name in growing(task, fit)))
 
 
 def merge(task: Task, fit: Fit, rng: np.random.Generator) -> Fit | None:
@@ -45,6 +43,12 @@ def adjust(task: Task, fit: Fit, rng: np.random.Generator, enough: float) -> Fit
             if found is not None and task.score(found) > enough:
                 return found
     return None
+
+
+def growing(task: Task, fit: Fit) -> list[str]:
+    """The latent nodes that can have more states."""
+    tree = fit.model.tree
+    return [tree.names[z] for z in tree.latent if tree.cardinality[z] < task.max_states]
 
 
 def best_of(task: Task, fits: Iterable[Fit]) -> Fit | None:

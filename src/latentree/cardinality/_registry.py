@@ -41,7 +41,7 @@ LEARNERS: Registry[Entry] = Registry(
     "method",
     {
         "screened": _entry("_screened:Screened", "splitting and merging promising states, and new starts"),
-        "Splitting": _entry("_splitting:Splitting", "splitting every state once at random", ends=False),
+        "Splitting": _entry("_split_merge:Splitting", "splitting every state once at random", ends=False),
         "Standard": _entry("_standard:Standard", "one random start with one state more", ends=False),
         "StandardFixed": _FIXED,
         "SplitMerge": _SPLIT_MERGE,

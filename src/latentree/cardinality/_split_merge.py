@@ -1,16 +1,18 @@
-"""SplitMerge ([Karciauskas2005] procedure 6.1) and HLCSplitMerge (7.1): grow, shrink, adjust, until nothing helps."""
+"""Learners that split states: SplitMerge ([Karciauskas2005] procedures 6.1, 7.1) and Splitting (4.1)."""
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from ..estimation._fit import Fit
+from ..method import Number, OneOf, option
 from ..runner import StopReason
 from . import _procedures as procedures
+from ._directions import DIRECTIONS, split_along
 from ._learner import Learner, LearnerState, first_state
-from ._task import Task
+from ._task import Settings, Task
 
 
 class SplitMerge(Learner):
@@ -60,3 +62,33 @@ class SplitMerge(Learner):
 def _remember(state: LearnerState, due: list[int], *, improved: bool, ended: bool = False) -> LearnerState:
     memory = {**state.memory, "due": due, "improved": improved}
     return replace(state, memory=memory, reason=StopReason.EXHAUSTED if ended else None)
+
+
+@dataclass(frozen=True)
+class SplittingOptions(Settings):
+    """Those of all learners, with the splits of [Karciauskas2005] chapter 4."""
+
+    p: float = option(0.1, Number(above=0, below=1), "length of a split's direction")
+    direction: str = option("uniform", OneOf(*DIRECTIONS), "which way to split")
+
+
+class Splitting(Learner):
+    """Split every state once at random, keep the best; for ever, without taking any away. Give it a budget."""
+
+    Options = SplittingOptions
+
+    def advance(self, task: Task, state: LearnerState, rng: np.random.Generator) -> LearnerState:
+        """Lines 3-7."""
+        names = procedures.growing(task, state.fit)
+        found = procedures.best_of(task, (self._split_at(task, state.fit, name, rng) for name in names))
+        return state.considering(task, "split", found)
+
+    def _split_at(self, task: Task, fit: Fit, node: str, rng: np.random.Generator) -> Fit:
+        star, own = task.star(fit.model, node), task.settings
+        states = star.states
+        candidates = [
+            split_along(own.direction, states, s, data, own.p, rng, clip=True)
+            for s, data in enumerate(star.shares(states))
+        ]
+        models = [star.whole(states) for states in candidates]
+        return task.restart(models[0], rng, starts=models)
