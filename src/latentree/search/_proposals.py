@@ -60,7 +60,7 @@ def propose(
     n_jobs: int = 1,
     n_places: int = PLACES,
 ) -> list[Proposal]:
-    """Moves of all kinds that are expected to gain at least ``least``, the best first."""
+    """Moves of all kinds, or those around some nodes, that are expected to gain at least ``least``; the best first."""
     graph, cost = beliefs.network.graph, task.criterion
     base = cost.penalty(graph)
     now = float(beliefs.weights @ beliefs.log_likelihood)
