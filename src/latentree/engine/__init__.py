@@ -10,7 +10,7 @@ from .._registry import suggestion
 from ..errors import ParameterError
 from . import _core
 
-__all__: list[str] = []
+__all__: list[str] = []  # plans and evidence are names of latentree itself
 
 
 def _choose_kernels(name: str) -> None:
