@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import tempfile
 
 import pytest
@@ -11,6 +12,7 @@ from hypothesis import configuration, settings
 HOME = tempfile.mkdtemp(prefix="latentree-tests-")
 """What libraries keep for themselves goes here instead of the user's home, which may be read-only or missing."""
 
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background jobs start with Ctrl-C ignored
 os.environ.setdefault("MPLCONFIGDIR", os.path.join(HOME, "matplotlib"))
 configuration.set_hypothesis_home_dir(os.path.join(HOME, "hypothesis"))
 # Nothing is remembered from one run to the next, so that a run cannot pass or fail because of an earlier one.

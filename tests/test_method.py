@@ -56,7 +56,7 @@ def test_a_run_broken_off_in_any_step_and_taken_up_is_the_run_left_alone_to_the_
 
 def test_a_run_of_another_seed_is_refused(tmp_path):
     driven(Walk(), storage=storage(tmp_path / "walk"), budget=Budget(iterations=3))
-    with pytest.raises(ParameterError, match="was made with other seed"):
+    with pytest.raises(ParameterError, match="was made with another seed"):
         driven(Walk(), seed=1, storage=storage(tmp_path / "walk"))
     assert driven(Walk(), seed=1, storage=storage(tmp_path / "walk", resume=False)).reason is StopReason.FINISHED
 

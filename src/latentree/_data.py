@@ -26,13 +26,6 @@ class Data(Protocol):
     A :class:`~latentree.Table` has them in memory, :class:`~latentree.scale.Partitions` on the disk and
     :class:`~latentree.scale.Spread` on the workers of a cluster. Whatever is a sum over rows works on all of them;
     what needs all rows at once takes a ``Table``.
-
-    Attributes
-    ----------
-    variables : tuple of Variable
-        One for each column.
-    n : float
-        Sample size: the sum of the weights unless given.
     """
 
     variables: tuple[Variable, ...]

@@ -20,9 +20,9 @@ from typing import Any, BinaryIO
 import numpy as np
 from numpy.typing import NDArray
 
-from .errors import FileFormatError, ParameterError
+from .errors import FileFormatError, LatentreeError, ParameterError
 
-__all__ = ["MAX_BYTES", "decoded", "encoded", "read_at_most", "read_text", "write_atomically"]
+__all__ = ["MAX_BYTES", "decoded", "encoded", "preceded", "read_at_most", "read_text", "write_atomically"]
 
 MAX_BYTES = 2**30
 """Files of ours above this size are not read: no model or checkpoint comes near it."""
@@ -49,18 +49,6 @@ def write_atomically(path: str | os.PathLike[str], content: str | bytes) -> None
     target in one step. A symbolic link is followed; pipes and devices, which cannot be replaced, are written straight.
     A process that is killed while it writes leaves its temporary file; the next one to write the same file removes it.
 
-    Parameters
-    ----------
-    path : str or path
-        The file to make or replace.
-    content : str or bytes
-        What it shall hold; text is written as UTF-8 with its line ends as they are.
-
-    Raises
-    ------
-    OSError
-        When the file cannot be written; the message names it and what to do.
-
     Examples
     --------
     >>> import tempfile
@@ -79,13 +67,7 @@ def write_atomically(path: str | os.PathLike[str], content: str | bytes) -> None
 
 
 def read_text(path: str | os.PathLike[str], *, max_bytes: int = MAX_BYTES) -> str:
-    """Read a whole UTF-8 text file, with or without byte order mark, of bounded size.
-
-    Raises
-    ------
-    FileFormatError
-        When the file is too large or not UTF-8 text.
-    """
+    """Read a whole UTF-8 text file, with or without byte order mark, of bounded size."""
     with open(path, "rb") as file:
         data = read_at_most(file, max_bytes + 1)
     if len(data) > max_bytes:
@@ -96,6 +78,12 @@ def read_text(path: str | os.PathLike[str], *, max_bytes: int = MAX_BYTES) -> st
         raise FileFormatError(
             f"'{os.fspath(path)}' is not UTF-8 text (byte {error.start}); it is damaged or of another kind."
         ) from None
+
+
+def preceded(error: LatentreeError, text: str, **fields: Any) -> Any:
+    """Return the error with a text before it, which keeps its own words for the shell."""
+    template = error.template if error.fields else error.template.replace("{", "{{").replace("}", "}}")
+    return type(error)(text + template, **{**error.fields, **fields})
 
 
 def read_at_most(file: BinaryIO | gzip.GzipFile, n_bytes: int) -> bytes:
@@ -199,13 +187,6 @@ def encoded(value: Any, where: str = "value") -> Any:
     """Turn plain values, NumPy arrays of numbers, and lists and mappings of them into what JSON can hold exactly.
 
     Arrays become base64 of their little-endian bytes. Tuples become lists, NumPy scalars plain numbers.
-
-    Parameters
-    ----------
-    value
-        What to encode.
-    where : str
-        What to call it in an error.
 
     Examples
     --------

@@ -93,11 +93,7 @@ class Model:
 
     @classmethod
     def random(
-        cls,
-        tree: Tree,
-        variables: Sequence[Variable],
-        rng: np.random.Generator,
-        dominant: float | None = None,
+        cls, tree: Tree, variables: Sequence[Variable], rng: np.random.Generator, dominant: float | None = None
     ) -> Model:
         """Draw every row uniformly from the simplex.
 

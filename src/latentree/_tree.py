@@ -324,14 +324,14 @@ class Tree:
         new[self.node(node)] = cardinality
         return Tree(self.parent, new, self.variable, self.names)
 
-    # ---- regularity ([Zhang2004] 2, [ZhangKocka2004] 3.2) ------------------------------------------------------------------------
+    # ---- regularity ([Zhang2004] 2, [ZhangKocka2004] 3.2) ---------------------------------------------------
 
     @property
     def irregular(self) -> tuple[int, ...]:
         """Latent nodes that break regularity: ends of branches, and those with more states than neighbours tell apart.
 
-        With two neighbours these must be fewer than either's, and one of the two must be latent ([Zhang2004] 2). A narrower
-        latent between two manifest variables breaks the rule too, but :meth:`regularised` leaves it.
+        With two neighbours these must be fewer than either's, and one of the two must be latent ([Zhang2004] 2). A
+        narrower latent between two manifest variables breaks the rule too, but :meth:`regularised` leaves it.
         """
         return tuple(v for v in map(int, self.latent) if self._breaks(v))
 

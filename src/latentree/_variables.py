@@ -175,12 +175,8 @@ class Variable:
             return self._codes[typed(plain(state))]
         except KeyError:
             shown = ", ".join(repr(s) for s in self.states[:8]) + (", ..." if len(self.states) > 8 else "")
-            raise DataError(
-                "Variable '{variable}' has no state {state!r}. It has {states}.",
-                variable=self.name,
-                state=state,
-                states=shown,
-            ) from None
+            message = "Variable '{variable}' has no state {state!r}. It has {states}."
+            raise DataError(message, variable=self.name, state=state, states=shown) from None
 
 
 class KnownStates:
@@ -188,11 +184,6 @@ class KnownStates:
 
     A value that is a state is that state. Otherwise 1.0 stands for 1, text with blanks around it for the text without,
     a number for the bin it falls into, and one of several merged values for what they were merged into.
-
-    Parameters
-    ----------
-    variable : Variable
-        The variable.
 
     Examples
     --------

@@ -147,7 +147,9 @@ class Checkpoint:
             self._check_kind(document)
             payload, rng = decoded(document["payload"]), _generator(document["generator"])
         except (FileFormatError, RecursionError) as error:
-            raise FileFormatError(f"Cannot resume from '{os.fspath(self.path)}': {error}") from None
+            raise FileFormatError(
+                "Cannot resume from '{file}': {error}", file=os.fspath(self.path), error=error
+            ) from None
         self._check_origin(document["made_from"])
         return Saved(payload, rng, document["steps"], document["seconds"])
 

@@ -84,7 +84,7 @@ class Advice:
             return name
         if self.value is False:
             return "--no-" + name.removeprefix("--")
-        return " ".join(f"{name} {shlex.quote(text)}" for text in _shell_values(self.value))
+        return " ".join(f"{name} {_quoted(text)}" for text in _shell_values(self.value))
 
 
 @dataclass(frozen=True)
@@ -125,6 +125,11 @@ class Parameter:
         return f"The '{self.name}' parameter of {self.owner}" if surface == "python" else shell_name(self.name)
 
 
+def _quoted(text: str) -> str:
+    """Quote what the shell would take apart, and what a reader would take for punctuation."""
+    return shlex.quote(text) if any(map(str.isalnum, text)) else f"'{text}'"
+
+
 def _shell_values(value: Any) -> list[str]:
     if isinstance(value, Mapping):
         return [f"{name}={_joined(own)}" for name, own in value.items()]
@@ -154,7 +159,7 @@ class _Message(BaseException):
         if self.fields:
             text = text.format(
                 **{
-                    name: value.shown(surface) if isinstance(value, Advice | Row | Parameter) else value
+                    name: value.shown(surface) if isinstance(value, Advice | Row | Parameter | _Message) else value
                     for name, value in self.fields.items()
                 }
             )

@@ -158,6 +158,11 @@ class StopReason(Enum):
         member.complete = complete
         return member
 
+    @classmethod
+    def of(cls, value: str) -> StopReason:
+        """The reason of that value, as files hold it."""
+        return {own.value: own for own in cls}[value]
+
     def __str__(self) -> str:
         return self.message
 

@@ -1,4 +1,4 @@
-"""Splits follow the data of the state that is split, computed here row by row; [Karciauskas2005] 4.4.2's random split is its own."""
+"""Splits follow the data of the state that is split, computed here row by row; the random split (4.4.2) is its own."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from latentree._table import Table
 from latentree._tree import Tree
 from latentree.cardinality import DIRECTIONS, Settings, States, Task, learn
 from latentree.cardinality._learner import first_state
-from latentree.cardinality._splitting import Splitting, SplittingOptions
+from latentree.cardinality._split_merge import Splitting, SplittingOptions
 from latentree.cardinality._states import FLOOR
 from latentree.cardinality._ueda import Ueda, UedaOptions
 from latentree.estimation import evaluate
@@ -53,7 +53,7 @@ def variance_by_hand(table: Table, weights: np.ndarray, ones: np.ndarray) -> np.
 
 
 def greedy_by_hand(table: Table, weights: np.ndarray, ones: np.ndarray) -> np.ndarray:
-    """Karciauskas' signs: those nearest to one half first, each the way that makes two states of half the size more likely."""
+    """Karciauskas' signs: those nearest to one half first, each the way that makes two halves more likely."""
     codes = np.asarray(table.codes)
 
     def likelihood(signs):
@@ -139,7 +139,7 @@ def test_a_state_without_data_can_be_split_in_every_direction(voting, model):
         assert np.isfinite(way(nothing, star.states.profiles[0], P, np.random.default_rng(0))).all()
 
 
-# ---- [Karciauskas2005] 4.4.2's own random split ------------------------------------------------------------------------------------
+# ---- the random split of [Karciauskas2005] 4.4.2 --------------------------------------------------------------------
 
 
 def test_the_split_of_k_4_draws_every_entry_alone_then_clips_and_normalises():

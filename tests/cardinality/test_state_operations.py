@@ -1,4 +1,4 @@
-"""Introduce, split, remove and merge, against the distribution by enumeration; directions against Karciauskas' formulas."""
+"""Introduce, split, remove and merge, against enumeration; directions against Karciauskas' formulas."""
 
 from __future__ import annotations
 

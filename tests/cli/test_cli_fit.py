@@ -123,7 +123,7 @@ def test_messages_are_in_the_words_of_the_shell(run, tmp_path):
         )
     ]
     assert "use it as weights" in told[0] and "--weights x." in told[0]
-    assert "cannot be cut by --bins: it holds 'a' in data row 1, which is no number" in told[1]
+    assert "cannot be cut by --bins: it holds 'a' in data row 1, which is not a number" in told[1]
     assert "--decimal ','" in told[2] and "--decimal ','" in told[3]
     assert "in data row 1 and 59 more" in told[4]
     for text in told:

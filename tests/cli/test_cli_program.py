@@ -296,7 +296,8 @@ def test_rows_on_a_terminal_cannot_steer_it(tmp_path):
     program("fit", file, "--classes", "2", "--out", model)
     for args in (("assign", model, file), ("sample-data", model, "-n", "20"), ("show", model)):
         master, slave = os.openpty()
-        with subprocess.Popen([*PROGRAM, *map(str, args)], stdout=slave, stderr=slave) as process:
+        env = {**os.environ, "TERM": "dumb"}  # no styles of our own: any escape would be from the data
+        with subprocess.Popen([*PROGRAM, *map(str, args)], stdout=slave, stderr=slave, env=env) as process:
             os.close(slave)
             shown = b""
             try:

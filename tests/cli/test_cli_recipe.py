@@ -34,7 +34,7 @@ def test_the_recipe_of_the_model_is_used(run, weighted, command):
 def test_explore_and_show_know_the_recipe(run, weighted):
     told = run("explore", "m.json", "--data", "d.csv", "--no-open").stderr
     assert "--weights n" in told and "Warning" not in told
-    assert "--weights n --encoding cp1252 --decimal , --missing -9 --bins alter=2" in run("show", "m.json").stdout
+    assert "--weights n --encoding cp1252 --decimal ',' --missing -9 --bins alter=2" in run("show", "m.json").stdout
 
 
 def test_options_override_the_recipe_and_that_is_said(run, weighted, tmp_path):

@@ -132,7 +132,9 @@ def test_generators(name, n_leaves, cardinalities):
     assert model.tree.n_variables == n_leaves
     assert sorted(model.tree.cardinality[model.tree.latent].tolist()) == cardinalities
     assert [v.name for v in model.variables] == [f"X{i + 1}" for i in range(n_leaves)]
-    for node in range(model.tree.n_nodes):  # one entry of every row is above 0.6 ([ChenZhangWang] 4, [Zhang2004] 5.1), but for the root's
+    for node in range(
+        model.tree.n_nodes
+    ):  # one entry of every row is above 0.6 ([ChenZhangWang] 4, [Zhang2004] 5.1), but for the root's
         assert node == 0 or (model.table(node).max(axis=1) > 0.6).all()
 
 

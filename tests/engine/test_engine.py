@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import oracle
 import pytest
+import slow_engine as reference
 import strategies as own
 from hypothesis import given, settings, strategies as st
 from scipy.special import logsumexp
@@ -13,7 +14,7 @@ from latentree._model import Model, normalised, random_parameters
 from latentree._table import Table
 from latentree._tree import Tree
 from latentree._variables import Variable
-from latentree.engine import _core, _reference as reference
+from latentree.engine import _core
 from latentree.engine._plan import Evidence, Plan
 from latentree.errors import DataError, ModelError
 

@@ -12,6 +12,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+import slow_engine as reference
 import strategies as own
 from fits import standing
 from hypothesis import given, settings, strategies as st
@@ -21,7 +22,7 @@ from latentree._model import Model, normalised, row_starts
 from latentree._table import Table
 from latentree._tree import Tree
 from latentree._variables import numbered
-from latentree.engine import _core, _reference as reference
+from latentree.engine import _core
 from latentree.engine._plan import Evidence, Plan
 from latentree.errors import LatentreeError, LatentreeWarning
 from latentree.estimation import em, fit_classes

@@ -1,4 +1,4 @@
-"""Deterministic annealing sits still at the independence model, as Whiley's theorems say, and can be made to leave it."""
+"""Deterministic annealing sits still at the independence model, as Whiley's theorems say, and can leave it."""
 
 from __future__ import annotations
 

@@ -8,6 +8,7 @@ import threading
 
 import numpy as np
 import pytest
+import slow_engine as reference
 import strategies as own
 from hypothesis import given, settings, strategies as st
 
@@ -15,7 +16,6 @@ from latentree._model import Model, random_parameters, row_sums, spread
 from latentree._table import Table
 from latentree._tree import Tree
 from latentree._variables import numbered
-from latentree.engine import _reference as reference
 from latentree.engine._plan import Plan
 from latentree.errors import ModelError, ParameterError
 from latentree.estimation import em, estimate, evaluate, fit_classes, local_em, partial_em, random_starts, restart_em

@@ -7,6 +7,7 @@ import warnings
 import numpy as np
 import oracle
 import pytest
+import slow_engine as reference
 import strategies as own
 from hypothesis import given, settings, strategies as st
 
@@ -14,7 +15,6 @@ from latentree._model import Model, normalised, random_parameters, row_sums
 from latentree._table import Table
 from latentree._tree import Tree
 from latentree._variables import numbered
-from latentree.engine import _reference as reference
 from latentree.engine._messages import Messages
 from latentree.engine._plan import Evidence, Plan
 from latentree.errors import LatentreeWarning, ParameterError

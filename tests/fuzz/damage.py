@@ -164,7 +164,7 @@ RESUMED: dict[str, Callable[[Path, lt.Budget], None]] = {
 def _checkpoints() -> list[bytes]:
     """Of each kind one that is under way; of a fit also one that is finished."""
     budgets = [("fit", lt.Budget()), ("fit", lt.Budget(seconds=0)), ("learn", lt.Budget(iterations=2))]
-    budgets += [("cardinality", lt.Budget(iterations=1)), ("sample", lt.Budget(iterations=2)), ("sample", lt.Budget())]
+    budgets += [("cardinality", lt.Budget(iterations=2)), ("sample", lt.Budget(iterations=3)), ("sample", lt.Budget())]
     out = []
     with tempfile.TemporaryDirectory() as folder:
         for i, (kind, budget) in enumerate(budgets):

@@ -46,7 +46,7 @@ def test_any_bytes(kind, tmp_path, content):
 def test_some_damage_is_harmless_and_some_is_not(kind, tmp_path):
     rng = random.Random(0)
     outcomes = [check(kind, damaged(rng.choice(SEEDS[kind]), rng), tmp_path / "some") for _ in range(100)]
-    assert 2 < sum(outcomes) < 98
+    assert 0 < sum(outcomes) < 100
 
 
 @pytest.mark.parametrize("kind", READERS)

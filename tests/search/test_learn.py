@@ -16,12 +16,12 @@ from latentree._table import Table
 from latentree._tree import Tree
 from latentree._variables import Variable, numbered
 from latentree.errors import DataError, FileFormatError, LatentreeWarning, ParameterError
+from latentree.estimation import evaluate
 from latentree.method import OutOfTime
 from latentree.runner import Budget, StopReason
 from latentree.score import SCORES, bic
 from latentree.search import METHODS, Task, learn, trace_from_plain, trace_to_plain
 from latentree.search._criterion import Criterion
-from latentree.search._task import evaluate
 
 QUICK = {"full": (4, 60, 0.01)}
 """Less work than the sources do, where the result is not what is tested."""

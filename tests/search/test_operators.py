@@ -145,7 +145,8 @@ def _with_copy(network: Network, v: int, u: int) -> Network:
     tables = {(v, new): np.diag(network.marginals[v])}
     both = network.marginals[v][:, None] * network.conditional(u, v)
     tables[u, new] = np.ascontiguousarray(both.T)
-    return network.with_graph(longer, tables)
+    joint = {e: tables[e] if e in tables else network.joint[e] for e in longer.edges}
+    return Network(longer, joint, {**network.marginals, new: network.marginals[v]})
 
 
 def _distribution(model: Model) -> np.ndarray:

@@ -29,13 +29,13 @@ def arm(stage: str, number: int) -> None:
     written = 0
     write, replace = files._write_new, os.replace
 
-    def writing(temporary: Path, data: bytes) -> None:
+    def writing(temporary: Path, data: bytes, *more: Any) -> None:
         nonlocal written
         written += 1
         if stage == "half" and written == number:
             temporary.write_bytes(data[: len(data) // 2])
             die()
-        write(temporary, data)
+        write(temporary, data, *more)
 
     def replacing(source: Any, target: Any) -> None:
         if stage == "whole" and written == number:

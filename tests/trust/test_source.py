@@ -132,7 +132,7 @@ print("SEEN", sorted(seen))
 """
 
 COMMANDS = """fit carcinoma --classes 2 --out m.json --assign rows.csv --resume f.state
-learn hiv_test --out t.json --report t.html --trace t.trace --resume t.state
+learn hiv_test --out t.json --report t.html --trace trace.json --resume t.state
 sample carcinoma --max-classes 3 --draws 50 --burn 20 --chains 2 --n-jobs 2 --resume s.state
 compare carcinoma --classes 1-2
 convert m.json m.bif

@@ -19,8 +19,6 @@ from ._diagnostics import effective_samples
 from ._posterior import ClassSummary
 from ._prior import ClassPrior
 
-__all__ = ["Candidate", "candidate"]
-
 MOST_CLASSES = 12
 """Relabellings are averaged over subsets of classes, 2^k of them."""
 

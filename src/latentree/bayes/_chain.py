@@ -17,15 +17,8 @@ from ..engine import _core
 from ..errors import DataError, bad_parameter
 from ._prior import ClassPrior
 
-__all__ = ["MOVES", "SWEEPS", "Info", "JumpOptions", "State", "Target", "init", "step", "with_counts"]
-
-
-MOVES = {
-    name: i
-    for i, name in enumerate(
-        ("weights", "parameters", "allocation", "split_combine", "birth_death", "n_classes", "marginal")
-    )
-}
+_NAMES = ("weights", "parameters", "allocation", "split_combine", "birth_death", "n_classes", "marginal")
+MOVES = {name: i for i, name in enumerate(_NAMES)}
 """The kernel's moves and their numbers."""
 
 SWEEPS: Registry[tuple[str, ...]] = Registry(
@@ -126,19 +119,10 @@ class Target:
     @cached_property
     def kernel(self) -> _core.Sampler:
         """The C++ sampler."""
-        return _core.Sampler(
-            self.codes,
-            self.cardinalities,
-            self.weights,
-            float(self.prior.delta1),
-            float(self.prior.delta2),
-            self.prior.log_k,
-            self.jumps.split == "simplex",
-            float(self.jumps.scale),
-            int(self.jumps.tries),
-            float(self.jumps.informed),
-            float(self.jumps.small),
-        )
+        p, j = self.prior, self.jumps
+        jumps: Any = (j.split == "simplex", float(j.scale), int(j.tries), float(j.informed), float(j.small))
+        priors = float(p.delta1), float(p.delta2), p.log_k
+        return _core.Sampler(self.codes, self.cardinalities, self.weights, *priors, *jumps)
 
 
 def with_counts(table: Table, rng: np.random.Generator) -> Table:

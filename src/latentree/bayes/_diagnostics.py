@@ -12,8 +12,6 @@ from scipy.stats import rankdata
 
 from .._types import FloatArray
 
-__all__ = ["effective_samples", "r_hat", "standard_error"]
-
 
 def effective_samples(draws: ArrayLike) -> float:
     """How many independent draws these are worth, for their mean.

@@ -16,8 +16,6 @@ from ..runner import StopReason
 from ._diagnostics import effective_samples, r_hat
 from ._prior import ClassPrior
 
-__all__ = ["ClassDraws", "Draws"]
-
 
 @dataclass(frozen=True, eq=False)
 class ClassDraws:
@@ -64,9 +62,8 @@ class ClassDraws:
 
     def part(self, chosen: Any) -> ClassDraws:
         """Some of the draws."""
-        return ClassDraws(
-            self.table, self.weights[chosen], self.theta[chosen], self.log_likelihood[chosen], self.chain[chosen]
-        )
+        names = ("weights", "theta", "log_likelihood", "chain")
+        return replace(self, **{name: getattr(self, name)[chosen] for name in names})
 
     def profile(self, name: str) -> FloatArray:
         """P(state | class) of one variable; [draws, k, states]."""

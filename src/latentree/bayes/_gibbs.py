@@ -15,16 +15,6 @@ from .._types import FloatArray, IndexArray
 from ._chain import State, Target
 from ._stream import Stream
 
-__all__ = [
-    "cell_counts",
-    "dirichlets",
-    "log_densities",
-    "log_likelihood",
-    "update_allocation",
-    "update_parameters",
-    "update_weights",
-]
-
 
 def update_weights(target: Target, state: State, stream: Stream) -> State:
     """(a) p | ... ~ Dirichlet(delta1 + N_1, ..., delta1 + N_k)."""

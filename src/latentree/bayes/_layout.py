@@ -29,8 +29,6 @@ from ._draws import Draws
 from ._prior import ClassPrior
 from ._relabel import relabel
 
-__all__ = ["check_libraries", "datatree", "load", "save"]
-
 VERSION = 1
 
 
@@ -129,7 +127,9 @@ def load(path: str | os.PathLike[str]) -> Draws:
         with xr.open_datatree(path, engine="h5netcdf") as tree:
             return _draws({name: tree[name].to_dataset().load() for name in tree.children})
     except (LookupError, OSError, TypeError, ValueError, AttributeError, ArithmeticError, RuntimeError) as error:
-        raise FileFormatError(f"'{os.fspath(path)}' does not hold draws of latentree: {error}") from None
+        raise FileFormatError(
+            "'{file}' does not hold draws of latentree: {error}", file=os.fspath(path), error=error
+        ) from None
 
 
 def _draws(groups: dict[str, Any]) -> Draws:
@@ -144,25 +144,13 @@ def _draws(groups: dict[str, Any]) -> Draws:
     tried, accepted = (
         {j: stats[name].values[:, i].astype(np.int64) for i, j in enumerate(jumps)} for name in ("tried", "accepted")
     )
-    return Draws(
-        table,
-        ClassPrior(
-            np.atleast_1d(attributes["prior_n_classes"]).tolist(),
-            float(attributes["delta1"]),
-            float(attributes["delta2"]),
-        ),
-        str(attributes["method"]),
-        posterior["n_classes"].values.astype(np.int32),
-        posterior["weights"].values,
-        posterior["theta"].values,
-        stats["log_likelihood"].values,
-        tried,
-        accepted,
-        int(attributes["n_burn"]),
-        int(attributes["thin"]),
-        {reason.value: reason for reason in StopReason}[attributes["reason"]],
-        float(attributes["sampling_time"]),
-    )
+    chances = np.atleast_1d(attributes["prior_n_classes"]).tolist()
+    prior = ClassPrior(chances, float(attributes["delta1"]), float(attributes["delta2"]))
+    drawn = posterior["n_classes"].values.astype(np.int32), posterior["weights"].values, posterior["theta"].values
+    jumped = stats["log_likelihood"].values, tried, accepted
+    length, reason = (int(attributes["n_burn"]), int(attributes["thin"])), StopReason.of(attributes["reason"])
+    seconds = float(attributes["sampling_time"])
+    return Draws(table, prior, str(attributes["method"]), *drawn, *jumped, *length, reason, seconds)
 
 
 def _xarray() -> Any:

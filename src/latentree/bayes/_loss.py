@@ -17,8 +17,6 @@ from .._types import FloatArray, IndexArray
 from ..errors import DataError, bad_parameter
 from ._draws import ClassDraws
 
-__all__ = ["PointEstimate", "delta_loss", "predictive_loss"]
-
 MOST_PATTERNS = 2**16
 
 

@@ -30,8 +30,6 @@ from ._reversible_jump import (
 )
 from ._stream import Stream
 
-__all__ = ["jump", "log_birth_terms", "log_k_given", "log_prior_over_proposal", "update_n_classes"]
-
 
 def jump(target: Target, state: State, stream: Stream) -> State:
     """Some jumps of both kinds. The members do not fit any more: the allocation must be drawn next."""

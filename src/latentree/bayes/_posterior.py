@@ -16,8 +16,6 @@ from ..errors import DataError, bad_parameter
 from ._draws import ClassDraws, Draws
 from ._relabel import responsibilities
 
-__all__ = ["ClassSummary", "classification", "log_predictive", "predictive_rows", "similarity", "summarise"]
-
 MOST_SIMILAR = 5_000
 """Distinct rows for which a matrix of pairs is made."""
 

@@ -13,9 +13,6 @@ from .._lazy import cached_property
 from .._types import FloatArray
 from ..errors import bad_parameter
 
-__all__ = ["ClassPrior", "prior_on_classes"]
-
-
 KINDS = ("uniform", "poisson", "geometric")
 
 

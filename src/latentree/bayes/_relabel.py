@@ -16,8 +16,6 @@ from .._types import FloatArray, IndexArray
 from ..errors import bad_parameter
 from ._draws import ClassDraws
 
-__all__ = ["METHODS", "by_pivot", "by_weight", "celeux", "relabel", "responsibilities", "stephens"]
-
 CHUNK = 2_000_000
 """Numbers worked on at a time."""
 

@@ -18,27 +18,6 @@ from ._chain import State, Target
 from ._gibbs import cell_counts, dirichlets, log_densities
 from ._stream import Stream
 
-__all__ = [
-    "Split",
-    "added",
-    "birth_or_death",
-    "chance_up",
-    "choose_pair",
-    "combined",
-    "doubled",
-    "log_birth_ratio",
-    "log_jacobian",
-    "log_joint",
-    "log_proposal",
-    "log_split_ratio",
-    "log_split_terms",
-    "propose_split",
-    "rest_of",
-    "restored",
-    "split_or_combine",
-    "without",
-]
-
 
 def log_joint(target: Target, state: State) -> float:
     """Return the logarithm of P(k) P(p | k) P(theta | k) P(z | p) P(y | theta, z), (5.7)."""
@@ -195,10 +174,7 @@ def without(state: State, j: int) -> State:
     if j < state.k - 1:
         order[j] = state.k - 1
     return replace(
-        state,
-        log_weights=state.log_weights[order],
-        log_theta=state.log_theta[order],
-        members=state.members[order],
+        state, log_weights=state.log_weights[order], log_theta=state.log_theta[order], members=state.members[order]
     )
 
 

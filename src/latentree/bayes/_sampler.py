@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -18,8 +19,6 @@ from ..runner import Budget, OnProgress, Progress, StopReason, spawn
 from ._chain import SWEEPS, TRIES, Info, State, Target, init, step, with_counts
 from ._draws import Draws
 from ._prior import ClassPrior
-
-__all__ = ["sample"]
 
 BLOCK_SECONDS = 0.2
 """How long chains run between two looks at the clock, the keyboard and the checkpoint."""
@@ -106,27 +105,22 @@ def sample(
     ((4, 200), 2)
     """
     sweep = SWEEPS.find(method, owner="sample")
-    own = SampleOptions.of(
-        {"n_draws": n_draws, "n_burn": n_burn, "thin": thin, "n_chains": n_chains, "n_jobs": n_jobs}, owner="sample"
-    )
+    given = {"n_draws": n_draws, "n_burn": n_burn, "thin": thin, "n_chains": n_chains, "n_jobs": n_jobs}
+    own = SampleOptions.of(given, owner="sample")
     target = Target.of(with_counts(table, rng), prior, **options)
     storage: Storage[_Drawn, None] | None = None
     if checkpoint is not None:
         _check_room(target, own.n_draws * own.n_chains)
         settings = [method, list(prior.n_classes), prior.delta1, prior.delta2, n_burn, thin, n_chains, options]
-        made_from = {"data": table, "settings": settings}
-        storage = Storage(
-            checkpoint, "sample", made_from, _packed, lambda payload: _unpacked(payload, target, own.n_chains)
+        made_from, read = (
+            {"data": table, "settings": settings},
+            partial(_unpacked, target=target, n_chains=own.n_chains),
         )
+        storage = Storage(checkpoint, "sample", made_from, _packed, read)
     with ThreadPoolExecutor(min(own.n_jobs, own.n_chains)) as pool:
-        end = drive(
-            _Chains(sweep, prior.max_classes if method == "gibbs" else None, own, pool),
-            target,
-            rng=rng,
-            budget=budget,
-            on_state=_reporter(on_progress, own),
-            storage=storage,
-        )
+        chains = _Chains(sweep, prior.max_classes if method == "gibbs" else None, own, pool)
+        report = _reporter(on_progress, own)
+        end = drive(chains, target, rng=rng, budget=budget, on_state=report, storage=storage)
     return _draws(table, prior, method, own, end)
 
 
@@ -205,10 +199,8 @@ def _draws(table: Table, prior: ClassPrior, method: str, own: SampleOptions, end
         for name in ("tried", "accepted")
     )
     arrays = {name: joined(name) for name in ("k", "weights", "theta", "log_likelihood")}
-    return Draws(
-        table, prior, method, tried=tried, accepted=accepted, n_burn=own.n_burn, thin=own.thin, reason=end.reason,
-        seconds=end.seconds, **arrays,
-    )  # fmt: skip
+    ended: dict[str, Any] = {"n_burn": own.n_burn, "thin": own.thin, "reason": end.reason, "seconds": end.seconds}
+    return Draws(table, prior, method, tried=tried, accepted=accepted, **arrays, **ended)
 
 
 # ---- checkpoints ------------------------------------------------------------------------------------------------
@@ -272,16 +264,10 @@ def _unpacked_chain(packed: Mapping[str, Any], target: Target) -> State:
 def _unpacked_draws(packed: Mapping[str, Any], drawn: int, target: Target) -> Info:
     sizes = (drawn, target.max_classes)
     none = np.empty((0, 0), dtype=np.int64)
-    return Info(
-        k=_array(packed, "k", np.int32, (drawn,)),
-        weights=_array(packed, "weights", np.float64, sizes),
-        theta=_array(packed, "theta", np.float64, (*sizes, target.n_cells)),
-        log_likelihood=_array(packed, "log_likelihood", np.float64, (drawn,)),
-        tried={t: int(packed["tried"][t]) for t in TRIES},
-        accepted={t: int(packed["accepted"][t]) for t in TRIES},
-        sizes=none,
-        cells=none[..., None],
-    )
+    shapes = {"k": (drawn,), "weights": sizes, "theta": (*sizes, target.n_cells), "log_likelihood": (drawn,)}
+    arrays = {name: _array(packed, name, np.int32 if name == "k" else np.float64, of) for name, of in shapes.items()}
+    tried, accepted = ({t: int(packed[name][t]) for t in TRIES} for name in ("tried", "accepted"))
+    return Info(**arrays, tried=tried, accepted=accepted, sizes=none, cells=none[..., None])
 
 
 def _array(packed: Mapping[str, Any], name: str, kind: type[np.generic], shape: tuple[int, ...]) -> Any:

@@ -8,8 +8,6 @@ from math import cos, exp, log, log1p, pi, sqrt
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Stream"]
-
 WORD = 2**64 - 1
 
 

@@ -6,51 +6,24 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from ._adapt import adapt
-    from ._classes import learn_classes
-    from ._directions import DIRECTIONS
-    from ._learn import Learned, learn
-    from ._learner import Learner, LearnerState, Visited
-    from ._neighbourhood import Neighbourhood
-    from ._operations import introduce, merge, remove, split
-    from ._registry import LEARNERS, Entry
-    from ._states import States
-    from ._task import Settings, Task
+    from ._learn import Learned as Learned, learn as learn, learn_classes as learn_classes
+    from ._registry import LEARNERS as LEARNERS
 
-_HOME = {
-    **dict.fromkeys(("Entry", "LEARNERS"), "._registry"),
-    **dict.fromkeys(("Learned", "learn"), "._learn"),
-    **dict.fromkeys(("Learner", "LearnerState", "Visited"), "._learner"),
-    **dict.fromkeys(("Settings", "Task"), "._task"),
-    **dict.fromkeys(("introduce", "merge", "remove", "split"), "._operations"),
-    "DIRECTIONS": "._directions",
-    "Neighbourhood": "._neighbourhood",
-    "States": "._states",
-    "adapt": "._adapt",
-    "learn_classes": "._classes",
+_MODULES = {
+    "_directions": ("DIRECTIONS",),
+    "_learn": ("Learned", "learn", "learn_classes"),
+    "_learner": ("Learner", "LearnerState", "Visited"),
+    "_neighbourhood": ("Neighbourhood",),
+    "_operations": ("introduce", "merge", "remove", "split"),
+    "_registry": ("LEARNERS", "Entry"),
+    "_screened": ("adapt",),
+    "_states": ("States",),
+    "_task": ("Settings", "Task"),
 }
+_HOME = {name: f".{module}" for module, names in _MODULES.items() for name in names}
 _RENAMED = {"Position": "LearnerState", "Step": "latentree.search.Step"}
 
-__all__ = [
-    "DIRECTIONS",
-    "LEARNERS",
-    "Entry",
-    "Learned",
-    "Learner",
-    "LearnerState",
-    "Neighbourhood",
-    "Settings",
-    "States",
-    "Task",
-    "Visited",
-    "adapt",
-    "introduce",
-    "learn",
-    "learn_classes",
-    "merge",
-    "remove",
-    "split",
-]
+__all__ = sorted(_HOME)
 
 
 def __getattr__(name: str) -> Any:

@@ -1,9 +1,9 @@
 """Which way to split a state: at random, or in one of three computed directions ([Karciauskas2005] 4.4.2, 6.2.1).
 
 A direction holds, for every neighbour, what is added to one half's probabilities and taken from the other's; the
-entries of a neighbour sum to zero, except in ``uniform``. K defines the computed ones for binary neighbours. Beyond
-them, (-1, 1) becomes the evenly spaced contrast from -1 to 1 in the order of the states, and the highest variance is
-that of the indicators of all states.
+entries of a neighbour sum to zero, except in ``uniform``. [Karciauskas2005] defines the computed ones for binary
+neighbours. Beyond them, (-1, 1) becomes the evenly spaced contrast from -1 to 1 in the order of the states, and the
+highest variance is that of the indicators of all states.
 
 Computed directions follow the data of the state to be split (:meth:`Neighbourhood.shares`), not all data.
 """
@@ -18,14 +18,12 @@ from .._types import FloatArray
 from ._neighbourhood import Neighbourhood
 from ._states import States, blocks_of
 
-__all__ = ["DIRECTIONS", "Direction", "alternating", "greedy", "random", "split_along", "uniform", "variance"]
-
 Direction = Callable[[Neighbourhood, FloatArray, float, np.random.Generator], FloatArray]
 """Takes the data of the state, its profile, the length p and a generator."""
 
 
 def random(data: Neighbourhood, profile: FloatArray, p: float, rng: np.random.Generator) -> FloatArray:
-    """Draw from [-p, p] so that every neighbour's entries sum to zero and one of them is p or -p ([Karciauskas2005] 6.2.1)."""
+    """Draw from [-p, p] so that every neighbour's entries sum to zero and one is p or -p ([Karciauskas2005] 6.2.1)."""
     parts = []
     for width in data.widths:
         drawn = rng.uniform(-1.0, 1.0, width)
@@ -47,7 +45,7 @@ def alternating(data: Neighbourhood, profile: FloatArray, p: float, rng: np.rand
 
 
 def greedy(data: Neighbourhood, profile: FloatArray, p: float, rng: np.random.Generator) -> FloatArray:
-    """Karciauskas' second: one neighbour after the other takes the sign that raises the likelihood of the state's data more.
+    """Karciauskas' second: one neighbour after the other takes the sign that makes the state's data more likely.
 
     Neighbours whose distribution is the nearest to uniform come first.
     """
@@ -84,13 +82,7 @@ def variance(data: Neighbourhood, profile: FloatArray, p: float, rng: np.random.
     return out
 
 
-DIRECTIONS: dict[str, Direction] = {
-    "random": random,
-    "uniform": uniform,
-    "alternating": alternating,
-    "greedy": greedy,
-    "variance": variance,
-}
+DIRECTIONS: dict[str, Direction] = {own.__name__: own for own in (random, uniform, alternating, greedy, variance)}
 """Directions by name."""
 
 
@@ -104,23 +96,7 @@ def split_along(
     *,
     clip: bool = False,
 ) -> States:
-    """Split a state in a direction.
-
-    Parameters
-    ----------
-    name : str
-        One of :data:`DIRECTIONS`.
-    states, state
-        The states, and which of them to split.
-    data : Neighbourhood
-        The data of that state.
-    p : float
-        Length of the direction.
-    rng : numpy.random.Generator
-        Source of randomness.
-    clip : bool
-        How probabilities are kept inside; see :meth:`States.split`. Always True for ``uniform``.
-    """
+    """Split a state in a direction of some length, given the data of the state."""
     direction = DIRECTIONS[name](data, states.profiles[state], p, rng)
     return states.split(state, direction, clip=clip or name == "uniform")
 

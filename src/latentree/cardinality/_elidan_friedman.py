@@ -1,4 +1,4 @@
-"""Elidan & Friedman (2001) as [Karciauskas2005] 3.1.2 tells it: every row in one state, and states merged two by two."""
+"""Elidan & Friedman (2001), as in [Karciauskas2005] 3.1.2: every row in one state, and states merged two by two."""
 
 from __future__ import annotations
 
@@ -15,21 +15,14 @@ from ._neighbourhood import Neighbourhood
 from ._states import States, blocks_of, xlogx
 from ._task import Settings, Task
 
-__all__ = ["ElidanFriedman"]
-
 
 @dataclass(frozen=True)
 class ElidanFriedmanOptions(Settings):
-    """Those of all learners, and one more.
+    """Those of all learners, and one more."""
 
-    Attributes
-    ----------
-    most : int
-        States to begin with. With more distinct rows than that, the most frequent are taken and every other row joins
-        the one it differs least from.
-    """
-
-    most: int = option(500, Whole(1), "states to begin with")
+    most: int = option(
+        500, Whole(1), "states to begin with: the most frequent rows; the others join the one most alike"
+    )
 
 
 class ElidanFriedman(Learner):

@@ -1,4 +1,4 @@
-"""Figueiredo & Jain (2002), whom [Karciauskas2005] 3.3 describes: begin with too many states and let the needless ones die.
+"""Figueiredo & Jain (2002), as in [Karciauskas2005] 3.3: begin with too many states and let the needless ones die.
 
 EM is component-wise: one state after the other gets a new size and profile, with posteriors computed anew in between.
 When a state dies, its rows go to the others at once. Updating all states together would let all of them die when none
@@ -21,23 +21,15 @@ from ._rounds import new_states
 from ._states import FLOOR, States, blocks_of
 from ._task import Settings, Task
 
-__all__ = ["FigueiredoJain", "FigueiredoJainOptions"]
-
 TINY = 1e-300
 """Stands for zero in logarithms, so that every row keeps a state that explains it best."""
 
 
 @dataclass(frozen=True)
 class FigueiredoJainOptions(Settings):
-    """Those of all learners, and one more.
+    """Those of all learners, and one more."""
 
-    Attributes
-    ----------
-    n_states : int
-        How many states to begin with; no more than distinct rows.
-    """
-
-    n_states: int = option(25, Whole(1), "states to begin with")
+    n_states: int = option(25, Whole(1), "states to begin with; no more than distinct rows")
 
 
 class FigueiredoJain(Learner):

@@ -1,4 +1,4 @@
-"""``learn``: run any learner of numbers of states by its name, with a budget, progress, Ctrl-C and checkpoints."""
+"""``learn`` and ``learn_classes``: run any learner by its name, with a budget, progress, Ctrl-C and checkpoints."""
 
 from __future__ import annotations
 
@@ -17,16 +17,15 @@ from .._trace import Step
 from .._tree import Tree
 from .._types import FloatArray
 from ..errors import DataError, ModelError, bad_parameter
+from ..estimation._classes import reordered_states
 from ..estimation._em import em
 from ..estimation._fit import Fit, evaluate
 from ..method import Run, Storage, drive
-from ..runner import Budget, Clock, StopReason
+from ..runner import Budget, Clock, OnProgress, Progress, StopReason
 from ..score import SCORES
 from ._learner import Learner, LearnerState, Visited
 from ._registry import LEARNERS, Entry
 from ._task import Criterion, Settings, Task
-
-__all__ = ["Learned", "criterion_of", "learn"]
 
 SAME = 0.1
 """Ends of unpolished fits that are no further below the best have found the same optimum."""
@@ -117,8 +116,8 @@ def learn(
     table : Table
         The data.
     method : str
-        One of :data:`LEARNERS`. ``screened`` is ours, the others are Karciauskas' (chapters 4, 6 and 7). Splitting, Standard
-        and StandardFixed go on for ever: give them a budget.
+        One of :data:`LEARNERS`. ``screened`` is ours, the others are of [Karciauskas2005], chapters 4, 6 and 7.
+        Splitting, Standard and StandardFixed go on for ever: give them a budget.
     skeleton : Tree, optional
         The structure, its leaves named as the columns. How many states its latent nodes have matters to StandardFixed
         only; the others begin with one each. Default: a latent class model.
@@ -197,6 +196,45 @@ def learn(
     return _learned(task, run, polish, name, method)
 
 
+def learn_classes(
+    table: Table, *, rng: np.random.Generator, on_progress: OnProgress | None = None, **options: Any
+) -> Learned:
+    """Learn a latent class model and how many classes it has.
+
+    Parameters
+    ----------
+    table : Table
+        The data.
+    rng : numpy.random.Generator
+        Source of randomness.
+    on_progress : callable, optional
+        Takes :class:`~latentree.runner.Progress` events.
+    **options
+        Those of :func:`learn`.
+
+    Returns
+    -------
+    Learned
+        Class 0 is the largest.
+
+    Examples
+    --------
+    >>> from latentree import datasets
+    >>> found = learn_classes(datasets.load("carcinoma"), rng=np.random.default_rng(0))
+    >>> found.fit.model.table("z").round(3).tolist()
+    [[0.445, 0.374, 0.182]]
+    """
+
+    def report(line: Step) -> None:
+        if on_progress is not None:
+            (k,) = line.states.values()
+            on_progress(Progress(line.operation, line.number, None, line.score, line.seconds, {"classes": k}))
+
+    found = learn(table, rng=rng, on_step=report, **options)
+    order = np.argsort(-found.fit.model.table(0)[0], kind="stable")
+    return replace(found, fit=reordered_states(found.fit, 0, order))
+
+
 def _with_first_step(clock: Clock) -> Clock:
     """The clock of a run whose first state counts as a step."""
     most = clock.budget.iterations
@@ -261,7 +299,7 @@ def _first_model(table: Table, entry: Entry, own: Settings, skeleton: Tree | Non
         _check_states(table, start.tree)
         evaluate(start, table)  # reports variables that do not fit
         return start
-    tree = Tree.star(1, table.cardinalities, [v.name for v in table.variables])
+    tree = Tree.star(1, table.cardinalities, table.names)
     if skeleton is not None:
         tree = _checked_skeleton(skeleton, table)
     elif entry.fixed:
@@ -299,9 +337,5 @@ def _checked_skeleton(skeleton: Tree, table: Table) -> Tree:
 def _check_states(table: Table, tree: Tree) -> None:
     for z in tree.latent:
         if tree.cardinality[z] > table.n_patterns:
-            raise ModelError(
-                "'{node}' has {k} states, but the data have only {n} distinct rows. Use fewer states.",
-                node=tree.names[z],
-                k=int(tree.cardinality[z]),
-                n=table.n_patterns,
-            )
+            text = "'{node}' has {k} states, but the data have only {n} distinct rows. Use fewer states."
+            raise ModelError(text, node=tree.names[z], k=int(tree.cardinality[z]), n=table.n_patterns)

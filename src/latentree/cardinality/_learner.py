@@ -16,8 +16,6 @@ from ..estimation._fit import Fit, evaluate
 from ..runner import StopReason
 from ._task import Settings, Task
 
-__all__ = ["Learner", "LearnerState", "Visited", "first_state", "states_of"]
-
 
 def states_of(fit: Fit) -> dict[str, int]:
     """Number of states of every latent node, by name."""
@@ -59,8 +57,6 @@ class Visited:
         """The better of two with the same numbers of states."""
         return replace(max(self, other, key=lambda own: own.score), models=self.models + other.models)
 
-
-_REASONS = {reason.value: reason for reason in StopReason}
 
 Key = tuple[int, ...]
 """Numbers of states in the order of the latent nodes' names."""
@@ -113,19 +109,9 @@ class LearnerState:
     def line(self, candidates: int = 1) -> Step:
         """The line of the trace; the structure stays, so that it names no edges, and of the nodes only the latent."""
         phase, _, kind = self.operation.partition(": ")
-        return Step(
-            number=0,
-            phase=phase,
-            kind=kind or phase,
-            operation=self.operation,
-            score=self.score,
-            log_likelihood=self.fit.log_likelihood,
-            dimension=self.fit.n_parameters,
-            candidates=candidates,
-            seconds=0.0,
-            edges=(),
-            states=MappingProxyType(states_of(self.fit)),
-        )
+        fit, states = self.fit, MappingProxyType(states_of(self.fit))
+        reached = (self.score, fit.log_likelihood, fit.n_parameters)
+        return Step(0, phase, kind or phase, self.operation, *reached, candidates, 0.0, (), states)
 
     # ---- checkpoints -------------------------------------------------------------------------------------------
 
@@ -145,17 +131,15 @@ class LearnerState:
     def unpack(cls, task: Task, packed: Mapping[str, Any]) -> LearnerState:
         """Make the state again; the opposite of :meth:`pack`."""
         model = unpack_model(packed["model"], task.first.variables)
-        visited = [
-            Visited(**{**own, "states": MappingProxyType(dict(sorted(own["states"].items())))})
-            for own in packed["visited"]
-        ]
+        states = [MappingProxyType(dict(sorted(own["states"].items()))) for own in packed["visited"]]
+        visited = [Visited(**{**own, "states": k}) for own, k in zip(packed["visited"], states, strict=True)]
         return cls(
             evaluate(model, task.table, n_jobs=task.settings.n_jobs),
             float(packed["score"]),
             dict(packed["memory"]),
             str(packed["operation"]),
             bool(packed["accepted"]),
-            None if packed["reason"] is None else _REASONS[packed["reason"]],
+            None if packed["reason"] is None else StopReason.of(packed["reason"]),
             {tuple(own.states.values()): own for own in visited},
         )
 

@@ -22,8 +22,6 @@ from ..estimation._local import Place
 from ._operations import with_states
 from ._states import States, blocks_of
 
-__all__ = ["NEGLIGIBLE", "Neighbourhood", "posterior_of"]
-
 NEGLIGIBLE = 1e-9
 """Rows that belong to a state with less than this share of their weight do not count for it."""
 

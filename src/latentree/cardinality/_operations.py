@@ -15,11 +15,9 @@ from .._types import FloatArray
 from ..errors import ModelError
 from ._states import States
 
-__all__ = ["introduce", "merge", "remove", "split"]
-
 
 def introduce(model: Model, node: str | int, *, profile: FloatArray | None = None, p: float = 0.01) -> Model:
-    """Add a state to a latent node, the others shrinking in proportion (K definition 4.1).
+    """Add a state to a latent node, the others shrinking in proportion ([Karciauskas2005] definition 4.1).
 
     Parameters
     ----------
@@ -29,7 +27,7 @@ def introduce(model: Model, node: str | int, *, profile: FloatArray | None = Non
         A latent node.
     profile : float array, optional
         P(neighbour | new state) for all neighbours, one after the other as in :attr:`States.profiles`. Default:
-        uniform, as K tries it.
+        uniform, as in [Karciauskas2005].
     p : float, default 0.01
         Size of the new state.
 
@@ -45,7 +43,7 @@ def introduce(model: Model, node: str | int, *, profile: FloatArray | None = Non
 
 
 def split(model: Model, node: str | int, state: int, direction: FloatArray) -> Model:
-    """Split a state in two of half its size that differ by twice the direction (K definitions 4.2, 7.1).
+    """Split a state in two of half its size that differ by twice the direction ([Karciauskas2005] 4.2, 7.1).
 
     Parameters
     ----------
@@ -61,12 +59,12 @@ def split(model: Model, node: str | int, state: int, direction: FloatArray) -> M
 
 
 def remove(model: Model, node: str | int, state: int) -> Model:
-    """Take a state away, the others growing in proportion (K definition 5.1)."""
+    """Take a state away, the others growing in proportion ([Karciauskas2005] definition 5.1)."""
     return changed(model, node, lambda states: states.remove(state))
 
 
 def merge(model: Model, node: str | int, first: int, second: int) -> Model:
-    """Make one state of two, their average weighted by size (K definitions 5.2, 7.2).
+    """Make one state of two, their average weighted by size ([Karciauskas2005] definitions 5.2, 7.2).
 
     Examples
     --------

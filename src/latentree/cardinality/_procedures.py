@@ -17,14 +17,10 @@ from ._neighbourhood import Neighbourhood
 from ._states import States
 from ._task import Task
 
-__all__ = ["adjust", "best_of", "halves", "merge", "merge_at", "split", "split_at"]
-
 
 def split(task: Task, fit: Fit, rng: np.random.Generator) -> Fit | None:
     """HLCSplit (7.2): one state more for the latent node where that scores highest; None if none can have more."""
-    tree = fit.model.tree
-    names = [tree.names[z] for z in tree.latent if tree.cardinality[z] < task.max_states]
-    return best_of(task, (split_at(task, fit, name, rng) for name in names))
+    return best_of(task, (split_at(task, fit, name, rng) for name in growing(task, fit)))
 
 
 def merge(task: Task, fit: Fit, rng: np.random.Generator) -> Fit | None:
@@ -37,7 +33,8 @@ def merge(task: Task, fit: Fit, rng: np.random.Generator) -> Fit | None:
 def adjust(task: Task, fit: Fit, rng: np.random.Generator, enough: float) -> Fit | None:
     """HLCAdjust (7.4): the first latent node at which both changes together score above ``enough``; None if none does.
 
-    K keeps the models of the last Merge and the last Split and begins with them; here both are made again.
+    [Karciauskas2005] keeps the models of the last Merge and the last Split and begins with them; here both are made
+    again.
     """
     tree = fit.model.tree
     for name in (tree.names[z] for z in tree.latent if tree.cardinality[z] > 1):
@@ -46,6 +43,12 @@ def adjust(task: Task, fit: Fit, rng: np.random.Generator, enough: float) -> Fit
             if found is not None and task.score(found) > enough:
                 return found
     return None
+
+
+def growing(task: Task, fit: Fit) -> list[str]:
+    """The latent nodes that can have more states."""
+    tree = fit.model.tree
+    return [tree.names[z] for z in tree.latent if tree.cardinality[z] < task.max_states]
 
 
 def best_of(task: Task, fits: Iterable[Fit]) -> Fit | None:

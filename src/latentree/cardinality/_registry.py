@@ -6,8 +6,6 @@ from dataclasses import dataclass
 
 from .._registry import Registry
 
-__all__ = ["LEARNERS", "Entry"]
-
 
 @dataclass(frozen=True)
 class Entry:
@@ -43,7 +41,7 @@ LEARNERS: Registry[Entry] = Registry(
     "method",
     {
         "screened": _entry("_screened:Screened", "splitting and merging promising states, and new starts"),
-        "Splitting": _entry("_splitting:Splitting", "splitting every state once at random", ends=False),
+        "Splitting": _entry("_split_merge:Splitting", "splitting every state once at random", ends=False),
         "Standard": _entry("_standard:Standard", "one random start with one state more", ends=False),
         "StandardFixed": _FIXED,
         "SplitMerge": _SPLIT_MERGE,
@@ -56,5 +54,5 @@ LEARNERS: Registry[Entry] = Registry(
         "Ueda": _entry("_ueda:Ueda", "splitting one state and merging two others", fixed=True),
     },
 )
-"""Learners by name. Karciauskas' HLC algorithms are the same on a tree with several latent nodes. The last three are baselines
-that K describes (3.1.2, 3.3), for one latent node."""
+"""Learners by name. Karciauskas' HLC algorithms are the same on a tree with several latent nodes. The last three are
+baselines that [Karciauskas2005] describes (3.1.2, 3.3), for one latent node."""

@@ -10,8 +10,6 @@ from ._screening import Screen, around_rows, screen
 from ._states import States
 from ._task import Task
 
-__all__ = ["GAIN", "best_move", "improve", "new_states", "perturbed", "promising"]
-
 GAIN = 0.01
 """Least gain of the score for which a move is followed by another."""
 

@@ -1,8 +1,8 @@
 """Our own learner, and the default: split and merge what looks promising, many candidates side by side.
 
-It joins Karciauskas' SplitMerge with what [Karciauskas2005] chapter 8 asks for: promising states are found by bounds on the likelihood
-(:mod:`._screening`), local EM follows every operation, and what remains of the candidates is run side by side on one
-plan. Three phases:
+It joins Karciauskas' SplitMerge with what [Karciauskas2005] chapter 8 asks for: promising states are found by bounds
+on the likelihood (:mod:`._screening`), local EM follows every operation, and what remains of the candidates is run side
+by side on one plan. Three phases:
 
 *grow*: split every state whose gain pays for its parameters, the better half of them at a time;
 *improve*: the most promising splits, merges, and pairs of both; the best result, while it raises the score;
@@ -14,20 +14,22 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
+from .._model import Model
+from .._table import Table
 from ..estimation._fit import Fit
 from ..method import Flag, Number, Whole, option
-from ..runner import StopReason
+from ..runner import Budget, Clock, StopReason
+from ._learn import criterion_of
 from ._learner import Learner, LearnerState, first_state
 from ._neighbourhood import Neighbourhood
 from ._rounds import best_move, improve, new_states, perturbed
 from ._screening import screen
 from ._states import States
-from ._task import Settings, Task
-
-__all__ = ["Screened", "ScreenedOptions"]
+from ._task import Criterion, Settings, Task
 
 HOPS = ("promising", "anywhere", "anew")
 """Kinds of hops: splits and merges of promising states, of any states, or all states drawn anew."""
@@ -46,13 +48,8 @@ WORTHWHILE = 0.5
 class ScreenedOptions(Settings):
     """Those of all learners (EM is accelerated and local first), and two more.
 
-    Attributes
-    ----------
-    width : int
-        Candidates of each kind that are fitted side by side.
-    effort : float
-        How long to go on hopping: it ends after that many hops in vain, divided by the distinct rows and by the states
-        of all latent nodes; but not before 8 (or 2 for each latent node), nor after 40.
+    Hopping ends after ``effort`` hops in vain, divided by the distinct rows and by the states of all latent nodes; but
+    not before 8 (or 2 for each latent node), nor after 40.
     """
 
     accelerate: bool = option(True, Flag(), "whether EM is accelerated")
@@ -172,3 +169,57 @@ def _price(fit: Fit, score: float, star: Neighbourhood) -> float:
     """What the score takes for one more state: its parameters, at what the model's own cost on average."""
     own = 1 + sum(w - 1 for w in star.widths)
     return own * (fit.log_likelihood - score) / max(fit.n_parameters, 1)
+
+
+def adapt(
+    model: Model,
+    table: Table,
+    node: str | int,
+    *,
+    rng: np.random.Generator,
+    score: str | Criterion = "bic",
+    width: int = 8,
+    budget: Budget | Clock | None = None,
+    **settings: Any,
+) -> Fit:
+    """Split and merge states of one latent node while that raises the score of the model.
+
+    The messages into the node are computed once; only its own table and its neighbours' move.
+
+    Parameters
+    ----------
+    model, table
+        The model and the data.
+    node : str or int
+        A latent node.
+    rng : numpy.random.Generator
+        Source of the starts.
+    score : str or callable
+        As in :func:`learn`.
+    width : int
+        Candidates of each kind that are fitted side by side.
+    budget : Budget or Clock, optional
+        Time limit.
+    **settings
+        Options of the method ``screened``.
+
+    Returns
+    -------
+    Fit
+        The model rooted at the node; no EM was run on its other tables. Its score is not below that of
+        the model given.
+
+    Examples
+    --------
+    >>> from latentree import datasets, Tree
+    >>> table = datasets.load("carcinoma")
+    >>> flat = Model.random(Tree.star(1, table.cardinalities, table.names), table.variables, np.random.default_rng(0))
+    >>> adapt(flat, table, "z", rng=np.random.default_rng(0)).model.tree.cardinality[0].item()
+    3
+    """
+    clock = budget if isinstance(budget, Clock) else (budget or Budget()).start()
+    options = ScreenedOptions.of({"width": width, **settings}, owner="cardinality.adapt")
+    task = Task(table, criterion_of(score)[0], options, clock)
+    star = task.star(model, node)
+    _, states = improve(task, star, screen(task, star, star.states, rng), rng, width)
+    return task.evaluate(star, states)

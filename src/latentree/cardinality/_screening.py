@@ -5,8 +5,8 @@ states changes the log-likelihood by at least
 
     gain_s = LL(D_s | two) - LL(D_s | one),
 
-where D_s are the data weighted by r_s: |D_s| times the fall of Karciauskas' KL divergence between state and data. Merging a and
-b changes it by at least
+where D_s are the data weighted by r_s: |D_s| times the fall of Karciauskas' KL divergence between state and data.
+Merging a and b changes it by at least
 
     loss_ab = sum_d w (r_a + r_b) log P(d, merged) - sum_d w (r_a + r_b) log P(d, a or b),
 
@@ -27,8 +27,6 @@ from ._neighbourhood import Neighbourhood, posterior_of
 from ._states import States, blocks_of, flat_pairs, xlogx
 from ._task import Task
 
-__all__ = ["Screen", "around_rows", "merge_losses", "screen"]
-
 SHARE = 0.3
 """How much a half follows the row it is built around at the start; the rest is the state's own profile."""
 
@@ -41,24 +39,12 @@ PRESENT = 1e-6
 
 @dataclass(frozen=True, eq=False)
 class Screen:
-    """What splits and merges of the states of a node promise.
-
-    Attributes
-    ----------
-    states : States
-        The states.
-    halves : dict of int to States
-        The two states that would replace each.
-    gains : float array [k]
-        By how much splitting a state raises the log-likelihood at least; minus infinity where nothing can be split.
-    losses : float array [k, k]
-        By how much merging two states changes it at least (above the diagonal; elsewhere minus infinity).
-    """
+    """What splits and merges of the states of a node promise: bounds on changes of the log-likelihood."""
 
     states: States
-    halves: dict[int, States]
-    gains: FloatArray
-    losses: FloatArray
+    halves: dict[int, States]  # the two states that would replace each
+    gains: FloatArray  # of splitting each; minus infinity where nothing can be split
+    losses: FloatArray  # [k, k], of merging two, above the diagonal; elsewhere minus infinity
 
     def split(self, state: int) -> States:
         """The states with one of them split."""
@@ -92,7 +78,8 @@ def screen(
         data = star.share(weights)
         if len(data.weights) < 2 or states.n >= task.max_states:
             continue
-        starts = _starts(data, states.profiles[s], rng, n_init)
+        near_rows = around_rows(data, states.profiles[s], rng, 2 * n_init)  # pairs of states
+        starts = flat_pairs(near_rows.reshape(n_init, 2, -1), data.widths)
         two, likelihood = task.fit_states(data, starts, tol=0.1, max_iterations=60)
         own = np.flatnonzero(weights > 0)
         one = float(weights[own] @ (log_joint[own, s] - np.log(states.sizes[s])))
@@ -109,11 +96,6 @@ def _unchanged(states: States, before: States) -> dict[int, int]:
         if same.any():
             out[s] = int(np.argmax(same))
     return out
-
-
-def _starts(data: Neighbourhood, profile: FloatArray, rng: np.random.Generator, n: int) -> FloatArray:
-    """Pairs of states, each built around one row of the data."""
-    return flat_pairs(around_rows(data, profile, rng, 2 * n).reshape(n, 2, -1), data.widths)
 
 
 def around_rows(data: Neighbourhood, profile: FloatArray, rng: np.random.Generator, n: int) -> FloatArray:

@@ -1,26 +1,25 @@
-"""SplitMerge (K procedure 6.1) and HLCSplitMerge (7.1): grow, shrink, adjust, until nothing helps."""
+"""Learners that split states: SplitMerge ([Karciauskas2005] procedures 6.1, 7.1) and Splitting (4.1)."""
 
 from __future__ import annotations
 
-from abc import abstractmethod
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from ..estimation._fit import Fit
+from ..method import Number, OneOf, option
 from ..runner import StopReason
 from . import _procedures as procedures
+from ._directions import DIRECTIONS, split_along
 from ._learner import Learner, LearnerState, first_state
-from ._task import Task
-
-__all__ = ["SplitMerge", "ThreePhases"]
+from ._task import Settings, Task
 
 
-class ThreePhases(Learner):
-    """The main loop of procedures 6.1 and 7.1: a step is one attempt in one of the phases.
+class SplitMerge(Learner):
+    """Grow by splitting, shrink by merging, adjust by both: a step is one attempt in one of the phases.
 
     ``due`` are the phases (1 grow, 2 shrink) still to be run, the first of them being under way. A phase goes on while
-    its attempts are accepted ("until L != L'" in K means that), and calls for the other one when it has improved the
+    its attempts are accepted ("until L != L'" means that), and calls for the other one when it has improved the
     model. With none due the parameters are adjusted once; then all begins again, or ends.
     """
 
@@ -47,22 +46,6 @@ class ThreePhases(Learner):
         after = state.considering(task, self.names[2], found)
         return _remember(after, [1, 2], improved=False, ended=not after.accepted)
 
-    @abstractmethod
-    def increase(self, task: Task, fit: Fit, rng: np.random.Generator) -> Fit | None:
-        """One state more, for one of the latent nodes."""
-
-    @abstractmethod
-    def decrease(self, task: Task, fit: Fit, rng: np.random.Generator) -> Fit | None:
-        """One state less, for one of the latent nodes."""
-
-    @abstractmethod
-    def adjust(self, task: Task, fit: Fit, rng: np.random.Generator, enough: float) -> Fit | None:
-        """Better parameters for the same numbers of states, with a score above ``enough``."""
-
-
-class SplitMerge(ThreePhases):
-    """Grow by splitting, shrink by merging, adjust by both."""
-
     def increase(self, task: Task, fit: Fit, rng: np.random.Generator) -> Fit | None:
         """HLCSplit (7.2)."""
         return procedures.split(task, fit, rng)
@@ -79,3 +62,33 @@ class SplitMerge(ThreePhases):
 def _remember(state: LearnerState, due: list[int], *, improved: bool, ended: bool = False) -> LearnerState:
     memory = {**state.memory, "due": due, "improved": improved}
     return replace(state, memory=memory, reason=StopReason.EXHAUSTED if ended else None)
+
+
+@dataclass(frozen=True)
+class SplittingOptions(Settings):
+    """Those of all learners, with the splits of [Karciauskas2005] chapter 4."""
+
+    p: float = option(0.1, Number(above=0, below=1), "length of a split's direction")
+    direction: str = option("uniform", OneOf(*DIRECTIONS), "which way to split")
+
+
+class Splitting(Learner):
+    """Split every state once at random, keep the best; for ever, without taking any away. Give it a budget."""
+
+    Options = SplittingOptions
+
+    def advance(self, task: Task, state: LearnerState, rng: np.random.Generator) -> LearnerState:
+        """Lines 3-7."""
+        names = procedures.growing(task, state.fit)
+        found = procedures.best_of(task, (self._split_at(task, state.fit, name, rng) for name in names))
+        return state.considering(task, "split", found)
+
+    def _split_at(self, task: Task, fit: Fit, node: str, rng: np.random.Generator) -> Fit:
+        star, own = task.star(fit.model, node), task.settings
+        states = star.states
+        candidates = [
+            split_along(own.direction, states, s, data, own.p, rng, clip=True)
+            for s, data in enumerate(star.shares(states))
+        ]
+        models = [star.whole(states) for states in candidates]
+        return task.restart(models[0], rng, starts=models)

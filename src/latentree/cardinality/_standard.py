@@ -1,4 +1,4 @@
-"""The standard ways (K procedures 4.2, 4.3, 6.2.2, 7.5-7.8): every number of states is learned from random starts."""
+"""The standard ways ([Karciauskas2005] 4.2, 4.3, 6.2.2, 7.5-7.8): each number of states from random starts."""
 
 from __future__ import annotations
 
@@ -11,14 +11,12 @@ from ..estimation._fit import Fit
 from ..method import AnyOf, OneOf, Whole, option
 from ._learner import Learner, LearnerState, first_state
 from ._procedures import best_of
-from ._split_merge import ThreePhases
+from ._split_merge import SplitMerge
 from ._task import Settings, Task
-
-__all__ = ["Standard", "Standard3", "StandardFixed"]
 
 
 class Standard(Learner):
-    """K procedure 4.2: one random start with one state more, again and again. Anytime: give it a budget."""
+    """[Karciauskas2005] procedure 4.2: one random start with one state more, for ever. Anytime: give it a budget."""
 
     def advance(self, task: Task, state: LearnerState, rng: np.random.Generator) -> LearnerState:
         """Lines 3-7."""
@@ -33,7 +31,7 @@ class StandardFixedOptions(Settings):
 
 
 class StandardFixed(Learner):
-    """K procedures 4.3 and 7.8: numbers of states are known; twice as many random starts every time.
+    """[Karciauskas2005] procedures 4.3 and 7.8: numbers of states are known; twice as many random starts every time.
 
     Anytime: give it a budget.
     """
@@ -52,7 +50,7 @@ class StandardFixed(Learner):
         return state.considering(task, "restart", found, n_init=2 * n)
 
 
-class Standard3(ThreePhases):
+class Standard3(SplitMerge):
     """[Karciauskas2005] 6.2.2 and 7.5-7.7: three phases as in SplitMerge, each model learned from random starts."""
 
     names = ("increment", "decrement", "new parameters")

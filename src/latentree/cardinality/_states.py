@@ -16,9 +16,6 @@ from numpy.typing import NDArray
 from .._types import FloatArray
 from ..errors import ModelError, bad_parameter
 
-__all__ = ["FLOOR", "States", "blocks_of", "flat_pairs", "xlogx"]
-
-
 FLOOR = 1e-6
 """A split leaves all probabilities between this and one less this ([Karciauskas2005] 6.2.1)."""
 
@@ -100,15 +97,7 @@ class States:
         return blocks_of(self.widths)
 
     def introduce(self, profile: FloatArray | None = None, p: float = 0.01) -> States:
-        """Add a state of size ``p``, the others shrinking in proportion (K definition 4.1).
-
-        Parameters
-        ----------
-        profile : float array, optional
-            P(neighbour | new state). Default: uniform.
-        p : float
-            Its size.
-        """
+        """Add a state of size ``p``, the others shrinking in proportion (definition 4.1); its profile may be given."""
         if not 0 < p < 1:
             raise bad_parameter("p", "introduce", "between 0 and 1", p)
         even = np.repeat(1.0 / np.array(self.widths, dtype=float), self.widths)
@@ -118,21 +107,12 @@ class States:
         return States(np.append((1 - p) * self.sizes, p), np.vstack([self.profiles, new]), self.widths)
 
     def split(self, state: int, direction: FloatArray, *, clip: bool = False) -> States:
-        """Replace a state by two of half its size, its profile moved to both sides (K definition 4.2).
+        """Replace a state by two of half its size, its profile moved to both sides (definition 4.2).
 
         The first takes the place of the old state, the second comes last. All probabilities stay within
-        [1e-6, 1 - 1e-6].
-
-        Parameters
-        ----------
-        state : int
-            The state to split.
-        direction : float array
-            What is added to one half's probabilities and taken from the other's.
-        clip : bool
-            True: probabilities beyond the limits are set to them, then each distribution is normalised ([Karciauskas2005] 4.4.2).
-            False: a neighbour's part of the direction, whose sum must be zero, is shortened so that both halves stay
-            inside, and is dropped where the state itself is outside already ([Karciauskas2005] 6.2.1).
+        [1e-6, 1 - 1e-6]. With ``clip``, those beyond are set to the limits and each distribution is normalised
+        (4.4.2). Otherwise a neighbour's part of the direction, whose sum must be zero, is shortened so that both halves
+        stay inside, and is dropped where the state itself is outside already (6.2.1).
         """
         s = self._checked(state)
         own, r = self.profiles[s], np.asarray(direction, dtype=np.float64)
@@ -158,7 +138,7 @@ class States:
         return States(sizes, profiles, self.widths)
 
     def remove(self, state: int) -> States:
-        """Take a state away, the others growing in proportion (K definition 5.1)."""
+        """Take a state away, the others growing in proportion (definition 5.1)."""
         s = self._checked(state)
         if self.n == 1:
             raise ModelError("The only state of a latent node cannot be removed.")
@@ -168,7 +148,7 @@ class States:
         return States(sizes, np.delete(self.profiles, s, axis=0), self.widths)
 
     def merge(self, a: int, b: int) -> States:
-        """Make one state of two, their average weighted by size (K definition 5.2). It takes the place of the first."""
+        """Make one state of two, their average weighted by size (definition 5.2). It takes the place of the first."""
         a, b = self._checked(a), self._checked(b)
         if a == b:
             raise ModelError(f"State {a} cannot be merged with itself.")

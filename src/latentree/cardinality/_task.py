@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
@@ -14,15 +14,13 @@ from .._types import FloatArray
 from ..engine._plan import Plan
 from ..errors import ModelError
 from ..estimation._em import EmRuns, em
-from ..estimation._fit import Fit, Prior, evaluate
+from ..estimation._fit import Basis, Fit, Prior, evaluate
 from ..estimation._restarts import restart_em, successive_halving
 from ..method import AnyOf, Flag, Number, OneOf, Options, Whole, option
 from ..runner import Budget, Clock, StopReason
 from ._directions import DIRECTIONS
 from ._neighbourhood import Neighbourhood
 from ._states import States
-
-__all__ = ["Criterion", "Settings", "Task"]
 
 Criterion = Callable[[Fit], float]
 """What decides between fits; higher is better."""
@@ -32,53 +30,32 @@ Criterion = Callable[[Fit], float]
 class Settings(Options):
     """Options that all learners share, with the values of [Karciauskas2005] 6.3.1 unless said otherwise.
 
-    Attributes
-    ----------
-    n_splits : int
-        Random splits of each state, N0 in Karciauskas' Split.
-    n_init : int
-        Random starts of Standard3 (and the first number of starts of StandardFixed is ``n_splits``).
-    p : float
-        Length of a split's direction.
-    direction : {"random", "uniform", "alternating", "greedy", "variance"}
-        Which way to split; the last three make every split of a state the same. See :data:`DIRECTIONS`.
-    q, q_merge : float
-        One in how many starts goes on in multiple restart EM; ``q_merge`` when merging and adjusting.
-    delta : float
-        Least gain of the score for which adjusting is accepted. Karciauskas' value is lost in the text; ours is 0.1.
-    adjust : bool
-        Whether parameters are adjusted when neither splitting nor merging helps ([Karciauskas2005] table 6.15).
-    local : bool
-        On trees, move only the tables around a changed node first, and all tables after that ([Karciauskas2005] 7.3.4, 8). For a
-        latent class model there is no difference.
-    tol, max_iterations, accelerate
-        Where EM ends, and whether it is accelerated (Karciauskas' is not).
-    prior, basis
-        For posterior modes; as in :func:`latentree.estimation.estimate`.
-    max_states : int or None
-        Most states of a latent node. Default: as many as the data have distinct rows.
-    n_jobs : int
-        Threads; they do not change the result.
+    ``Settings.described()`` lists them. Karciauskas' ``delta`` is lost in the text; ours is 0.1. With ``local`` only
+    the tables around a changed node move first, and all tables after that ([Karciauskas2005] 7.3.4, 8); for a latent
+    class model there is no difference. ``adjust`` is that of [Karciauskas2005] table 6.15; ``prior`` and ``basis`` are
+    as in :func:`latentree.estimation.estimate`.
     """
 
-    n_splits: int = option(16, Whole(1), "random splits of each state")
-    n_init: int = option(64, Whole(1), "random starts")
+    n_splits: int = option(
+        16, Whole(1), "random splits of each state, N0 in Karciauskas' Split; first of StandardFixed"
+    )
+    n_init: int = option(64, Whole(1), "random starts of Standard3")
     p: float = option(0.001, Number(above=0, below=1), "length of a split's direction")
-    direction: str = option("random", OneOf(*DIRECTIONS), "which way to split")
-    q: float = option(2.0, Number(above=1), "one in how many starts goes on")
+    direction: str = option("random", OneOf(*DIRECTIONS), "which way to split; the last three leave nothing to chance")
+    q: float = option(2.0, Number(above=1), "one in how many starts goes on in multiple restart EM")
     q_merge: float = option(10.0, Number(above=1), "the same when merging and adjusting")
-    delta: float = option(0.1, Number(least=0), "least gain for which adjusting is accepted")
-    adjust: bool = option(True, Flag(), "whether parameters are adjusted")
+    delta: float = option(0.1, Number(least=0), "least gain of the score for which adjusting is accepted")
+    adjust: bool = option(True, Flag(), "whether parameters are adjusted when neither splitting nor merging helps")
     local: bool = option(False, Flag(), "on trees, fit the tables around a changed node first")
     tol: float = option(0.01, Number(least=0), "least gain of a step of EM")
     max_iterations: int = option(200, Whole(1), "most steps of EM")
     accelerate: bool = option(False, Flag(), "whether EM is accelerated")
     prior: Prior = None
-    basis: Literal["probability", "softmax"] = option(
-        "probability", OneOf("probability", "softmax"), "where the posterior is at its mode"
+    basis: Basis = option("probability", OneOf("probability", "softmax"), "where the posterior is at its mode")
+    max_states: int | None = option(
+        None, AnyOf(Whole(1), OneOf(None)), "most states of a latent node; None: distinct rows"
     )
-    max_states: int | None = option(None, AnyOf(Whole(1), OneOf(None)), "most states of a latent node")
-    n_jobs: int = option(1, Whole(1), "threads")
+    n_jobs: int = option(1, Whole(1), "threads; they do not change the result")
 
 
 @dataclass(frozen=True, eq=False)
@@ -193,7 +170,9 @@ class Task:
             q=q or s.q,
             finalists=finalists,
             tol=s.tol if tol is None else tol,
-            early_tol=None if s.accelerate else 0.0,  # plain EM is slow to leave a split state: K lets it
+            early_tol=None
+            if s.accelerate
+            else 0.0,  # plain EM is slow to leave a split state: [Karciauskas2005] lets it
             max_iterations=max_iterations or s.max_iterations,
         )
         if stopped is StopReason.INTERRUPTED:

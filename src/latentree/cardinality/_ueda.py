@@ -1,4 +1,4 @@
-"""Ueda, Nakano, Ghahramani & Hinton (2000) as [Karciauskas2005] 3.3 tells it: split one state and merge two others, again and again."""
+"""Ueda, Nakano, Ghahramani & Hinton (2000), as in [Karciauskas2005] 3.3: split one state and merge two others."""
 
 from __future__ import annotations
 
@@ -15,23 +15,13 @@ from ._neighbourhood import Neighbourhood, posterior_of
 from ._states import States
 from ._task import Settings, Task
 
-__all__ = ["Ueda", "UedaOptions"]
-
 
 @dataclass(frozen=True)
 class UedaOptions(Settings):
-    """Those of all learners, and two more.
+    """Those of all learners, and two more."""
 
-    Attributes
-    ----------
-    n_states : int
-        How many states.
-    candidates : int
-        How many are tried.
-    """
-
-    n_states: int | None = option(None, AnyOf(Whole(1), OneOf(None)), "how many states")
-    candidates: int = option(5, Whole(1), "how many candidates are tried")
+    n_states: int | None = option(None, AnyOf(Whole(1), OneOf(None)), "how many states")  # how many states
+    candidates: int = option(5, Whole(1), "how many candidates are tried")  # how many are tried
 
 
 class Ueda(Learner):

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import time
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from .command import command as command_, session
+from .command import command as command_
 from .options import data_argument, force_option, matching_options, model_argument, rows_out_option
 from .output import emit, note
 
@@ -34,8 +34,8 @@ def command(model: str, data: str, out: str | None, force: bool, as_json: bool, 
     read as the model's own data were, unless options say otherwise. The result has all rows and columns of DATA in
     their order and, appended, the most probable class and the probability of every class: 'class', 'p_class0',
     'p_class1', ... A model with several latent variables gives a column NAME and columns 'p_NAME_0', ... for each. A
-    name that DATA has already gets an underscore. The cells are empty in rows of weight 0 and in rows that the model
-    cannot produce.
+    name that DATA has already gets an underscore. The cells are empty in rows to which --weights gives the weight 0 and
+    in rows that the model cannot produce.
 
     With --json and without --out the JSON object holds the appended columns.
 
@@ -46,14 +46,16 @@ def command(model: str, data: str, out: str | None, force: bool, as_json: bool, 
     from .files import ROWS, Outputs, print_rows
     from .rows import assigned, header, joined, weighed
 
-    started = time.perf_counter()
     outputs = Outputs("assign", {"--out": (ROWS, out)}, [model, data], force=force)
     loaded = load_model(model)
     if in_pieces(data):
-        return _in_pieces(loaded, data, outputs, out, as_json, started, reading)
+        return _in_pieces(loaded, data, outputs, out, as_json, reading)
     source, table = read_for(loaded, data, reading, need_weights=False)
     outputs.check_rows("--out", out, header(source.frame))
-    added = assigned(loaded, table)
+    given = reading["weights"] is not None or source.used.weights is None
+    # The class of a row does not depend on how often rows like it were counted for the model.
+    every = table if given else replace(source.used, weights=None).table(source.frame, model=loaded)
+    added = assigned(loaded, every)
     if out is not None:
         outputs.write_rows(joined(weighed(source.frame), added), out)
     elif not as_json:
@@ -61,14 +63,13 @@ def command(model: str, data: str, out: str | None, force: bool, as_json: bool, 
     if as_json:
         from .score import scores
 
-        document: dict[str, Any] = {"command": "assign", "data": source.name, **scores(loaded, table)}
+        document: dict[str, Any] = {"data": source.name, **scores(loaded, table)}
         document |= {"seed": loaded.provenance.get("seed")}
-        document |= {"seconds": time.perf_counter() - started, "warnings": session().warnings}
         emit(document | ({"columns": added} if out is None else {}))
 
 
 def _in_pieces(
-    model: Model, data: str, outputs: Outputs, out: str | None, as_json: bool, started: float, reading: dict[str, Any]
+    model: Model, data: str, outputs: Outputs, out: str | None, as_json: bool, reading: dict[str, Any]
 ) -> None:
     """Read a folder piece by piece, and write every row."""
     from ..errors import ParameterError
@@ -83,4 +84,4 @@ def _in_pieces(
     rows = assign(model, data, out, missing=missing, unseen=recipe.unseen, **options_of(recipe))
     note(f"{rows:,} rows written to '{out}'.")
     if as_json:
-        emit({"command": "assign", "data": data, "n_rows": rows, "seconds": time.perf_counter() - started})
+        emit({"data": data, "n_rows": rows})

@@ -12,7 +12,19 @@ import click
 from ..errors import LatentreeWarning
 from .output import Session, note
 
-__all__ = ["SETTINGS", "Command", "command", "debug_option", "option", "session", "warn", "write_examples"]
+__all__ = [
+    "SETTINGS",
+    "Command",
+    "command",
+    "debug_option",
+    "file",
+    "flag",
+    "option",
+    "session",
+    "warn",
+    "whole",
+    "write_examples",
+]
 
 SETTINGS: dict[str, Any] = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
 
@@ -88,9 +100,30 @@ def command(name: str, *, examples: str) -> Callable[[Callable[..., Any]], Comma
     return made
 
 
-def option(*names: str, section: str, **more: Any) -> Callable[[Function], Function]:
-    """Add an option to a section of the help."""
-    return click.option(*names, cls=Option, section=section, **more)
+def option(*names: str, **more: Any) -> Callable[[Function], Function]:
+    """Add an option: its name, with what stands for its value, a section of the help and a text.
+
+    A default is shown unless told otherwise.
+    """
+    *own, section, text = names
+    own[0], _, value = own[0].partition(" ")
+    more = {"show_default": more.get("default") is not None, **({"metavar": value} if value else {}), **more}
+    return click.option(*own, cls=Option, section=section, help=text, **more)
+
+
+def whole(*names: str, min: int = 1, max: int | None = None, **more: Any) -> Callable[[Function], Function]:
+    """Add an option that takes a whole number."""
+    return option(*names, type=click.IntRange(min, max), metavar="N", **more)
+
+
+def file(*names: str, **more: Any) -> Callable[[Function], Function]:
+    """Add an option that takes the name of a file."""
+    return option(*names, type=click.Path(), metavar="FILE", **more)
+
+
+def flag(*names: str, **more: Any) -> Callable[[Function], Function]:
+    """Add an option without a value."""
+    return option(*names, is_flag=True, **more)
 
 
 def _set_debug(ctx: click.Context, parameter: click.Parameter, value: bool) -> None:
@@ -118,8 +151,11 @@ def session() -> Session:
 
 
 def warn(text: str, own: Session | None = None) -> None:
-    """Say on standard error what a user should know, and keep it for ``--json``."""
-    (own or session()).warnings.append(text)
+    """Say on standard error, once, what a user should know, and keep it for ``--json``."""
+    told = (own or session()).warnings
+    if text in told:
+        return
+    told.append(text)
     note(text, label="Warning:", colour="yellow")
 
 

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import time
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from ..score._registry import SCORES
 from .app import INTERRUPTED
-from .command import command as command_, option, session
+from .command import command as command_, option, session, whole
 from .fit import MODELS
 from .options import data_argument, fitting_options, learning_options, resume_option
 from .output import emit, note, print_report
@@ -35,28 +34,17 @@ latentree compare survey.csv --drop id --classes 1-4 --bootstrap 200
 @command_("compare", examples=EXAMPLES)
 @data_argument
 @option(
-    "--classes",
+    "--classes NUMBERS",
+    MODELS,
+    "Numbers of classes, such as 1-6 or 2,4,8; 1 is always among them.",
     type=CLASSES,
     default="1-6",
-    show_default=True,
-    metavar="NUMBERS",
-    section=MODELS,
-    help="Numbers of classes, such as 1-6 or 2,4,8; 1 is always among them.",
 )
-@option(
-    "--scores",
-    default="bic,aic",
-    show_default=True,
-    metavar="NAME,...",
-    section=MODELS,
-    help=f"What to compare by, the first deciding: {', '.join(SCORES)}.",
-)
-@option(
+@option("--scores NAME,...", MODELS, f"What to compare by, the first deciding: {', '.join(SCORES)}.", default="bic,aic")
+@whole(
     "--bootstrap",
-    type=click.IntRange(min=1),
-    metavar="N",
-    section=MODELS,
-    help="Also test each number of classes against one class fewer by the likelihood ratio, with N data sets drawn "
+    MODELS,
+    "Also test each number of classes against one class fewer by the likelihood ratio, with N data sets drawn "
     "from the smaller model.",
 )
 @resume_option(MODELS)
@@ -73,7 +61,6 @@ def command(data: str, bootstrap: int | None, as_json: bool, **options: Any) -> 
     from .files import CHECKPOINT, Outputs
     from .fit import fitted
 
-    started = time.perf_counter()
     scores = tuple(name.strip() for name in options.pop("scores").split(",") if name.strip())
     for name in scores:
         SCORES.find(name, owner="compare", parameter="scores")
@@ -82,7 +69,7 @@ def command(data: str, bootstrap: int | None, as_json: bool, **options: Any) -> 
     comparison = fitted(table, options, scores, baseline=True)
     tests = {} if bootstrap is None or comparison.interrupted else _tests(table, comparison, bootstrap, options)
     if as_json:
-        emit(_document(comparison, tests, source.name, time.perf_counter() - started, options["seed"]))
+        emit(_document(comparison, tests, source.name, options["seed"]))
     else:
         print_report(comparison.to_dict())
         if tests:
@@ -129,12 +116,11 @@ def _plain_test(k: int, test: BootstrapLrt | LatentreeError) -> dict[str, Any]:
     return test.to_dict()
 
 
-def _document(comparison: Comparison, tests: Tests, data: str, seconds: float, seed: int) -> dict[str, Any]:
+def _document(comparison: Comparison, tests: Tests, data: str, seed: int) -> dict[str, Any]:
     from ..score import aic, bic
 
     best = comparison.best()
     return {
-        "command": "compare",
         "data": data,
         "n": best.table.n,
         "n_classes": comparison.best_n_classes(),
@@ -142,7 +128,6 @@ def _document(comparison: Comparison, tests: Tests, data: str, seconds: float, s
         "n_parameters": best.n_parameters,
         "aic": aic(best),
         "bic": bic(best),
-        "seconds": seconds,
         "seed": seed,
         **comparison.to_dict(),
         "bootstrap": [_plain_test(k, test) for k, test in tests.items()],

@@ -31,6 +31,6 @@ def command(shell: str, as_json: bool) -> None:
     completer = kind(root, {}, "latentree", "_LATENTREE_COMPLETE")
     script = completer.source_template % completer.source_vars()
     if as_json:
-        emit({"command": "completion", "shell": shell, "script": script})
+        emit({"shell": shell, "script": script})
     else:
         click.echo(script)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import time
 from collections.abc import Sequence
 from typing import Any
 
@@ -11,7 +10,7 @@ import click
 
 from ..formats import MODEL_FORMATS
 from ..formats._models import format_of
-from .command import command as command_, option, session
+from .command import command as command_, flag, option
 from .options import force_option
 from .output import emit, note
 from .types import Choice, split
@@ -35,34 +34,30 @@ latentree convert model.json - --to dot | dot -Tsvg > tree.svg
 @click.argument("source", metavar="IN", type=click.Path())
 @click.argument("target", metavar="OUT", type=click.Path(allow_dash=True))
 @option(
-    "--from",
+    "--from KIND",
     "from_",
+    READING,
+    f"What kind of file IN is: {', '.join(READABLE)}. Default: as its name ends.",
     type=Choice(READABLE),
-    metavar="KIND",
-    section=READING,
-    help=f"What kind of file IN is: {', '.join(READABLE)}. Default: as its name ends.",
 )
 @option(
-    "--latent",
-    multiple=True,
-    metavar="NAME,...",
-    section=READING,
-    help="These nodes are latent, and no others. Default: those that the file says are. Files of latentree do, and of "
+    "--latent NAME,...",
+    READING,
+    "These nodes are latent, and no others. Default: those that the file says are. Files of latentree do, and of "
     "pgmpy; in others all nodes are observed. Names with commas: in double quotes.",
+    multiple=True,
 )
-@option("--inner-latent", is_flag=True, section=READING, help="All nodes that have children are latent.")
+@flag("--inner-latent", READING, "All nodes that have children are latent.")
 @option(
-    "--encoding",
-    metavar="NAME",
-    section=READING,
-    help="Encoding of a BIF or NET file, such as cp1252 or latin-1. Default: UTF-8. The others tell it themselves.",
+    "--encoding NAME",
+    READING,
+    "Encoding of a BIF or NET file, such as cp1252 or latin-1. Default: UTF-8. The others tell it themselves.",
 )
 @option(
-    "--to",
+    "--to KIND",
+    WRITING,
+    f"What kind of file to write: {', '.join(MODEL_FORMATS)}. Default: as the name of OUT ends.",
     type=Choice(list(MODEL_FORMATS)),
-    metavar="KIND",
-    section=WRITING,
-    help=f"What kind of file to write: {', '.join(MODEL_FORMATS)}. Default: as the name of OUT ends.",
 )
 @force_option
 def command(
@@ -100,7 +95,6 @@ def command(
     from .data import load_model
     from .files import Kind, Outputs
 
-    started = time.perf_counter()
     if latent and inner_latent:
         raise click.UsageError("--latent names the latent nodes, --inner-latent finds them; give one of the two.")
     if target == "-" and as_json:
@@ -120,9 +114,9 @@ def command(
     note(f"'{source}' ({from_}) written to '{target}' ({to}): {_size(model)}.")
     if as_json:
         tree = model.tree
-        document: dict[str, Any] = {"command": "convert", "from": from_, "to": to, "n_parameters": tree.n_parameters}
+        document: dict[str, Any] = {"from": from_, "to": to, "n_parameters": tree.n_parameters}
         document |= {"n_variables": tree.n_variables, "latent": [tree.names[v] for v in tree.latent]}
-        emit(document | {"seconds": time.perf_counter() - started, "warnings": session().warnings})
+        emit(document)
 
 
 def _holds(path: str, text: str) -> bool:

@@ -42,21 +42,7 @@ SAME = 0.01
 
 @dataclass(frozen=True, eq=False)
 class Source:
-    """Data as they came.
-
-    Attributes
-    ----------
-    name : str
-        What to call them: the file's name without its folder, or the data set's.
-    path : str or None
-        The file, if they came from one that must not be overwritten.
-    frame : Frame
-        All columns.
-    recipe : Recipe
-        How they were read, as a model keeps it.
-    used : Recipe
-        The same for this frame, in which equal rows may have been counted.
-    """
+    """Data as they came."""
 
     name: str
     path: str | None

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 from click.shell_completion import CompletionItem
 
-from .command import command as command_, session
+from .command import command as command_
 from .options import force_option, rows_out_option
 from .output import emit, note, printable
 
@@ -53,7 +53,7 @@ def command(name: str | None, out: str | None, force: bool, as_json: bool) -> No
     if out is not None:
         _export(about, out, force)
     if as_json:
-        emit({"command": "datasets", **asdict(about), "n": about.rows, "warnings": session().warnings})
+        emit({**asdict(about), "n": about.rows})
     elif out is None:
         click.echo(printable(str(about)))
 
@@ -63,7 +63,7 @@ def _list(as_json: bool) -> None:
 
     found = [describe(name) for shipped in (True, False) for name in names(shipped=shipped)]
     if as_json:
-        emit({"command": "datasets", "datasets": [asdict(about) for about in found]})
+        emit({"datasets": [asdict(about) for about in found]})
         return
     from .tables import grid
 

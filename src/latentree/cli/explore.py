@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import os
-import time
 from pathlib import Path
 from typing import Any
 
-import click
-
 from ..formats._models import format_of
-from .command import command as command_, option, session
+from .command import command as command_, file, option, whole
 from .options import force_option, matching_options, model_argument, shown_data_option, trace_option
 from .output import emit, note
 from .types import Choice
@@ -26,28 +23,30 @@ latentree explore model.json --data survey.csv --out survey.html --no-open
 
 @command_("explore", examples=EXAMPLES)
 @model_argument
-@option(
+@file(
     "--out",
-    type=click.Path(),
-    section="Output",
-    metavar="FILE",
-    help="Where the page is written, ending in .html. Default: the model's name with .explorer.html, in the current "
-    "folder.",
+    "Output",
+    "Where the page is written, ending in .html. Default: the model's name with .explorer.html, in the current folder.",
 )
-@option("--open/--no-open", "opening", default=True, section="Output", help="Show it in the browser, or only write it.")
-@option("--title", metavar="TEXT", section="Output", help="Title of the page.")
+@option(
+    "--open/--no-open",
+    "opening",
+    "Output",
+    "Show it in the browser, or only write it.",
+    default=True,
+    show_default=False,
+)
+@option("--title TEXT", "Output", "Title of the page.")
 @option(
     "--style",
+    "Output",
+    "How the tree is drawn at first: from left to right, or around a circle. Default: rows up to some 60 leaves.",
     type=Choice(["rows", "radial"]),
-    section="Output",
-    help="How the tree is drawn at first: from left to right, or around a circle. Default: rows up to some 60 leaves.",
 )
-@option(
+@whole(
     "--max-rows",
-    type=click.IntRange(min=1),
-    metavar="N",
-    section="Output",
-    help="Most distinct rows of the data that go into the page; the heaviest come first. Default: 20,000, fewer if "
+    "Output",
+    "Most distinct rows of the data that go into the page; the heaviest come first. Default: 20,000, fewer if "
     "they have many columns.",
 )
 @shown_data_option
@@ -79,7 +78,6 @@ def command(
     from .data import load_model, load_trace, read_for, say_other_data
     from .files import PAGE, Outputs
 
-    started = time.perf_counter()
     loaded = load_model(model)
     path = out or f"{_stem(model)}.explorer.html"
     outputs = Outputs("explore", {"--out": (PAGE, path)}, [model, data, trace], force=force)
@@ -96,13 +94,10 @@ def command(
         tree = loaded.tree
         emit(
             {
-                "command": "explore",
                 "page": path,
                 "n_variables": tree.n_variables,
                 "n_latents": len(tree.latent),
                 "n_parameters": tree.n_parameters,
-                "seconds": time.perf_counter() - started,
-                "warnings": session().warnings,
             }
         )
 

@@ -142,15 +142,7 @@ class Outputs:
     def check_rows(
         self, option: str, path: str | None, first: Sequence[str], last: Sequence[str] | None = None
     ) -> None:
-        """Refuse to replace a file of rows whose header is not the one to be written.
-
-        Parameters
-        ----------
-        option, path
-            What names the file, and the file.
-        first, last : sequence of str
-            Columns that the header begins and ends with. Without ``last``, probabilities of classes follow the first.
-        """
+        """Refuse to replace a file of rows whose header is not the one to be written."""
         if path is None or not os.path.isfile(path):
             return
         header, n = _header(path), len(first)

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from .app import INTERRUPTED
-from .command import command as command_, option, session, warn
+from .command import command as command_, flag, option, session, warn
 from .options import (
     assign_option,
     data_argument,
@@ -48,12 +47,11 @@ MODELS, OUTPUT = "Which models", "Output"
 @command_("fit", examples=EXAMPLES)
 @data_argument
 @option(
-    "--classes",
-    type=CLASSES,
-    section=MODELS,
-    metavar="NUMBERS",
-    help="Numbers of classes to try: 3, 2,4 or 1-6. With more than one, a single class is always compared too. "
+    "--classes NUMBERS",
+    MODELS,
+    "Numbers of classes to try: 3, 2,4 or 1-6. With more than one, a single class is always compared too. "
     "Default: the number is learned, by splitting and merging classes.",
+    type=CLASSES,
 )
 @score_option(MODELS, "What decides between them")
 @resume_option(MODELS)
@@ -62,12 +60,11 @@ MODELS, OUTPUT = "Which models", "Output"
 @model_out_option("--out", "the best model")
 @assign_option(OUTPUT)
 @force_option
-@option("--all", "everything", is_flag=True, section=OUTPUT, help="Show all variables and states, however many.")
-@option(
+@flag("--all", "everything", OUTPUT, "Show all variables and states, however many.")
+@flag(
     "--statistics",
-    is_flag=True,
-    section=OUTPUT,
-    help="Also G2 and X2, bivariate residuals, how surely rows belong to their classes, and more scores.",
+    OUTPUT,
+    "Also G2 and X2, bivariate residuals, how surely rows belong to their classes, and more scores.",
 )
 def command(
     data: str,
@@ -95,7 +92,6 @@ def command(
     from .files import CHECKPOINT, MODEL, ROWS, Outputs
     from .rows import header
 
-    started = time.perf_counter()
     resume = options["resume"]
     files = {"--out": (MODEL, out), "--assign": (ROWS, assign), "--resume": (CHECKPOINT, resume)}
     outputs = Outputs("fit", files, [data], force=force)
@@ -112,7 +108,7 @@ def command(
         best = _best(comparison, asked)
     _write(best, source, options, outputs, out, assign)
     if as_json:
-        emit(_document(best, comparison, source, started, statistics))
+        emit(_document(best, comparison, source, statistics))
     else:
         _show(best, comparison, everything, statistics)
     if comparison.interrupted:
@@ -194,17 +190,15 @@ def _show(best: Fit, comparison: Comparison, everything: bool, statistics: bool)
     print_report(describe(best, statistics=statistics, search=comparison.search), everything=everything)
 
 
-def _document(best: Fit, comparison: Comparison, source: Source, started: float, statistics: bool) -> dict[str, Any]:
+def _document(best: Fit, comparison: Comparison, source: Source, statistics: bool) -> dict[str, Any]:
     from ..report import describe
 
     report = describe(best, statistics=statistics, search=comparison.search)
     return {
-        "command": "fit",
         "data": source.name,
         "score": comparison.scores[0],
         **report,
         "n_rows": len(best.table.inverse),
-        "seconds": time.perf_counter() - started,
         "interrupted": comparison.interrupted,
         "not_fitted": list(comparison.skipped),
         "comparison": comparison.to_dict(),

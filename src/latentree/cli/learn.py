@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,7 +11,7 @@ import click
 from ..errors import Parameter, ParameterError
 from ..search import DEFAULT, METHODS
 from .app import INTERRUPTED
-from .command import command as command_, option, session, warn
+from .command import command as command_, file, flag, option, session, warn
 from .options import (
     assign_option,
     data_argument,
@@ -50,33 +49,30 @@ SEARCH, OUTPUT = "How the tree is found", "Output"
 @command_("learn", examples=EXAMPLES)
 @data_argument
 @option(
-    "--method",
+    "--method NAME",
+    SEARCH,
+    f"How to search: {', '.join(METHODS)}. swift is the fast one, the others are those of the literature.",
     type=Choice(list(METHODS)),
     default=DEFAULT,
-    show_default=True,
-    metavar="NAME",
-    section=SEARCH,
-    help=f"How to search: {', '.join(METHODS)}. swift is the fast one, the others are those of the literature.",
 )
 @score_option(SEARCH, "What to maximise")
-@option("--start", type=click.Path(), metavar="MODEL", section=SEARCH, help="Start from the tree of this model file.")
+@option("--start MODEL", SEARCH, "Start from the tree of this model file.", type=click.Path())
 @option(
-    "--set",
+    "--set NAME=VALUE",
     "settings",
+    SEARCH,
+    "An option of the method, such as trials=0; an unknown one is answered with a list.",
     multiple=True,
-    metavar="NAME=VALUE",
-    section=SEARCH,
-    help="An option of the method, such as trials=0; an unknown one is answered with a list.",
 )
 @resume_option(SEARCH, "tree")
 @searching_options
 @learning_options
 @model_out_option("--out", "the model")
 @assign_option(OUTPUT, "state of every latent variable")
-@option("--report", type=click.Path(), metavar="FILE", section=OUTPUT, help="Write a report to this file (.html).")
-@option("--trace", type=click.Path(), metavar="FILE", section=OUTPUT, help="Write the steps to this file (.json).")
+@file("--report", OUTPUT, "Write a report to this file (.html).")
+@file("--trace", OUTPUT, "Write the steps to this file (.json).")
 @force_option
-@option("--all", "everything", is_flag=True, section=OUTPUT, help="Show all variables and states, however many.")
+@flag("--all", "everything", OUTPUT, "Show all variables and states, however many.")
 def command(
     data: str,
     out: str | None,
@@ -103,7 +99,6 @@ def command(
     from .files import CHECKPOINT, MODEL, PAGE, ROWS, STEPS, Outputs
     from .rows import header
 
-    started = time.perf_counter()
     start, resume = options["start"], options["resume"]
     files = {"--out": (MODEL, out), "--assign": (ROWS, assign), "--report": (PAGE, report), "--trace": (STEPS, trace)}
     outputs = Outputs("learn", {**files, "--resume": (CHECKPOINT, resume)}, [data, start], force=force)
@@ -118,7 +113,7 @@ def command(
         _save(run, source, options, found, outputs, out)
     _write(described, source, outputs, assign, report, trace)
     if as_json:
-        emit(_document(run, found, source, time.perf_counter() - started))
+        emit(_document(run, found, source))
     else:
         # The steps are for 'latentree trace'; warnings have been told.
         print_report({**found, "trace": [], "warnings": []}, everything=everything)
@@ -215,9 +210,8 @@ def _write(
         note(f"{len(run.trace):,} steps written to '{trace}'.")
 
 
-def _document(run: Run, found: dict[str, Any], source: Source, seconds: float) -> dict[str, Any]:
+def _document(run: Run, found: dict[str, Any], source: Source) -> dict[str, Any]:
     return {
-        "command": "learn",
         "data": source.name,
         **found,
         "method": run.method,
@@ -226,7 +220,6 @@ def _document(run: Run, found: dict[str, Any], source: Source, seconds: float) -
         "structure": run.structure,
         "message": run.message or run.reason.message,
         "n_rows": len(run.fit.table.inverse),
-        "seconds": seconds,
         "interrupted": run.reason.value == "interrupted",
         "warnings": session().warnings,
         "notes": [*session().notes, *found["notes"]],

@@ -26,17 +26,7 @@ LEAST = 0.1
 
 
 def clock_for(limit: float | None, table: Table, n_files: int = 0) -> Clock:
-    """Return the clock of the work between reading and showing; it started with the command.
-
-    Parameters
-    ----------
-    limit : float, optional
-        Seconds for the whole command. Default: no limit.
-    table : Table
-        The data, which have just been read.
-    n_files : int
-        Files of rows and pages that are to be written in the end.
-    """
+    """Return the clock of the work between reading and showing; it started with the command."""
     from ..runner import Budget, Clock
 
     started = session().started

@@ -38,8 +38,14 @@ ALWAYS = ("log_likelihood", "n_parameters", "n", "bic", "aic", "seconds", "seed"
 
 
 def emit(document: Mapping[str, Any]) -> None:
-    """Print the one JSON object of ``--json``; keys that a command has nothing to say about are null."""
-    whole = {**document, **{key: None for key in ALWAYS if key not in document}}
+    """Print the one JSON object of ``--json``, with the command, the time it took and what it warned of.
+
+    Keys that a command has nothing to say about are null.
+    """
+    context = click.get_current_context()
+    own = context.ensure_object(Session)
+    told = {"command": context.command.name, **document, "seconds": time.monotonic() - own.started}
+    whole = {**dict.fromkeys(ALWAYS), "warnings": own.warnings, **told}
     # Pure ASCII: right in every encoding that standard output may have.
     click.echo(json.dumps(plain(whole), indent=2, allow_nan=False))
 

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import itertools
-import time
 from typing import TYPE_CHECKING
 
-from .command import command as command_, option, session
+from .command import command as command_, option
 from .options import model_argument
 from .output import emit
 
@@ -27,20 +26,18 @@ latentree query model.json --ask smokes,sex --given class=0 --json
 @command_("query", examples=EXAMPLES)
 @model_argument
 @option(
-    "--ask",
+    "--ask NAME,...",
+    "The question",
+    "A variable, or 'class'. Several: their joint distribution. Names with commas: one option each.",
     multiple=True,
     required=True,
-    metavar="NAME,...",
-    section="The question",
-    help="A variable, or 'class'. Several: their joint distribution. Names with commas: one option each.",
 )
 @option(
-    "--given",
-    multiple=True,
-    metavar="NAME=STATE",
-    section="The question",
-    help="What is known. For a variable that was cut into bins any number will do; classes are 0, 1, ... or class0, "
+    "--given NAME=STATE",
+    "The question",
+    "What is known. For a variable that was cut into bins any number will do; classes are 0, 1, ... or class0, "
     "class1, ...",
+    multiple=True,
 )
 def command(model: str, ask: tuple[str, ...], given: tuple[str, ...], as_json: bool) -> None:
     """Probability of any variables given any others.
@@ -51,24 +48,13 @@ def command(model: str, ask: tuple[str, ...], given: tuple[str, ...], as_json: b
     from ..infer import find_node, query
     from .data import load_model
 
-    started = time.perf_counter()
     loaded = load_model(model)
     known = dict(evidence(loaded, text) for text in given)
     ask = tuple(name for text in ask for name in asked(loaded, text))
     answer = query(loaded, list(ask), known)
     states = [loaded.states(find_node(loaded, name)) for name in ask]
     if as_json:
-        emit(
-            {
-                "command": "query",
-                "ask": ask,
-                "given": known,
-                "states": dict(zip(ask, states, strict=True)),
-                "probabilities": answer,
-                "seconds": time.perf_counter() - started,
-                "warnings": session().warnings,
-            }
-        )
+        emit({"ask": ask, "given": known, "states": dict(zip(ask, states, strict=True)), "probabilities": answer})
         return
     from ..naming import class_label
     from .tables import grid

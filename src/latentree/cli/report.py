@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import time
 from typing import Any
 
-import click
-
-from .command import command as command_, option, session
+from .command import command as command_, file, flag, option, session
 from .options import force_option, matching_options, model_argument, shown_data_option, trace_option
 from .output import emit, note, print_report
 
@@ -23,16 +20,14 @@ latentree report model.json --json > report.json
 
 @command_("report", examples=EXAMPLES)
 @model_argument
-@option(
+@file(
     "--out",
-    type=click.Path(),
-    section="Output",
-    metavar="FILE",
-    help="Write an HTML page to this file, ending in .html: the tree, its latent variables and their profiles, fit "
+    "Output",
+    "Write an HTML page to this file, ending in .html: the tree, its latent variables and their profiles, fit "
     "statistics; one file that needs no network. Default: text on standard output.",
 )
-@option("--title", metavar="TEXT", section="Output", help="Title of the page.")
-@option("--all", "everything", is_flag=True, section="Output", help="Show all latent variables and leave nothing out.")
+@option("--title TEXT", "Output", "Title of the page.")
+@flag("--all", "everything", "Output", "Show all latent variables and leave nothing out.")
 @shown_data_option
 @trace_option
 @matching_options
@@ -58,7 +53,6 @@ def command(
     from .data import load_model, load_trace, read_for, say_other_data
     from .files import PAGE, Outputs
 
-    started = time.perf_counter()
     loaded = load_model(model)
     outputs = Outputs("report", {"--out": (PAGE, out)}, [model, data, trace], force=force)
     source, table = (None, None) if data is None else read_for(loaded, data, reading)
@@ -71,6 +65,6 @@ def command(
     if as_json:
         found = report.to_dict()
         warned = [*session().warnings, *found["warnings"]]
-        emit({"command": "report", **found, "seconds": time.perf_counter() - started, "warnings": warned})
+        emit({**found, "warnings": warned})
     elif out is None:
         print_report(report.to_dict(), everything=everything)

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import os
-import time
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from .app import INTERRUPTED
-from .command import command as command_, option, session
+from .command import command as command_, file, flag, option, session, whole
 from .options import (
     assign_option,
     data_argument,
@@ -48,134 +47,69 @@ MODELS, SAMPLING, OUTPUT = "Which models", "How they are sampled", "Output"
 
 @command_("sample", examples=EXAMPLES)
 @data_argument
-@option(
-    "--max-classes",
-    type=click.IntRange(min=1),
-    default=8,
-    show_default=True,
-    metavar="N",
-    section=MODELS,
-    help="Most classes: any number from 1 to this is possible.",
-)
-@option(
+@whole("--max-classes", MODELS, "Most classes: any number from 1 to this is possible.", default=8)
+@whole(
     "--classes",
-    type=click.IntRange(min=1),
-    metavar="N",
-    section=MODELS,
-    help="Exactly this number of classes, by Gibbs sampling; --max-classes and --prior-k do not count then.",
+    MODELS,
+    "Exactly this number of classes, by Gibbs sampling; --max-classes and --prior-k do not count then.",
 )
 @option(
-    "--prior-k",
+    "--prior-k NAME",
+    MODELS,
+    "Probability of each number of classes beforehand: uniform, poisson (mean 1 for those above one) or geometric "
+    "(halved with every further class).",
     type=Choice(["uniform", "poisson", "geometric"]),
     default="uniform",
-    show_default=True,
-    metavar="NAME",
-    section=MODELS,
-    help="Probability of each number of classes beforehand: uniform, poisson (mean 1 for those above one) or geometric "
-    "(halved with every further class).",
 )
 @option(
-    "--delta1",
+    "--delta1 NUMBER",
+    MODELS,
+    "Dirichlet parameter of the class sizes; 1 is flat.",
     type=click.FloatRange(min=0, min_open=True),
     default=1.0,
-    show_default=True,
-    metavar="NUMBER",
-    section=MODELS,
-    help="Dirichlet parameter of the class sizes; 1 is flat.",
 )
 @option(
-    "--delta2",
+    "--delta2 NUMBER",
+    MODELS,
+    "Dirichlet parameter of the answers of a class; 1 is flat.",
     type=click.FloatRange(min=0, min_open=True),
     default=1.0,
-    show_default=True,
-    metavar="NUMBER",
-    section=MODELS,
-    help="Dirichlet parameter of the answers of a class; 1 is flat.",
 )
+@whole("--draws", SAMPLING, "Models to keep of each chain.", default=1000)
+@whole("--burn", SAMPLING, "Sweeps of each chain to throw away before.", min=0, default=1000)
+@whole("--thin", SAMPLING, "Sweeps from one kept model to the next.", default=5)
+@whole("--chains", SAMPLING, "Chains, each from its own start; they should agree.", default=4)
 @option(
-    "--draws",
-    type=click.IntRange(min=1),
-    default=1000,
-    show_default=True,
-    metavar="N",
-    section=SAMPLING,
-    help="Models to keep of each chain.",
-)
-@option(
-    "--burn",
-    type=click.IntRange(min=0),
-    default=1000,
-    show_default=True,
-    metavar="N",
-    section=SAMPLING,
-    help="Sweeps of each chain to throw away before.",
-)
-@option(
-    "--thin",
-    type=click.IntRange(min=1),
-    default=5,
-    show_default=True,
-    metavar="N",
-    section=SAMPLING,
-    help="Sweeps from one kept model to the next.",
-)
-@option(
-    "--chains",
-    type=click.IntRange(min=1),
-    default=4,
-    show_default=True,
-    metavar="N",
-    section=SAMPLING,
-    help="Chains, each from its own start; they should agree.",
-)
-@option(
-    "--method",
+    "--method NAME",
+    SAMPLING,
+    "Reversible jump without the allocation of rows to classes (marginal), which mixes best, or with it.",
     type=Choice(["marginal", "reversible-jump"]),
     default="marginal",
-    show_default=True,
-    metavar="NAME",
-    section=SAMPLING,
-    help="Reversible jump without the allocation of rows to classes (marginal), which mixes best, or with it.",
 )
 @seed_option(SAMPLING, "draws")
 @jobs_option(1, SAMPLING, "Chains at a time")
 @time_limit_option(SAMPLING, "what was drawn")
 @resume_option(SAMPLING, "draws")
 @learning_options
+@whole("--show", OUTPUT, "Show the models with this number of classes. Default: the most probable.")
 @option(
-    "--show",
-    type=click.IntRange(min=1),
-    metavar="N",
-    section=OUTPUT,
-    help="Show the models with this number of classes. Default: the most probable.",
-)
-@option(
-    "--level",
+    "--level SHARE",
+    OUTPUT,
+    "What the intervals hold of the posterior.",
     type=click.FloatRange(0, 1, min_open=True, max_open=True),
     default=0.95,
-    show_default=True,
-    metavar="SHARE",
-    section=OUTPUT,
-    help="What the intervals hold of the posterior.",
 )
-@option(
-    "--out",
-    type=click.Path(),
-    metavar="FILE",
-    section=OUTPUT,
-    help="Write all draws to this netCDF file (.nc), which ArviZ and xarray read.",
-)
+@file("--out", OUTPUT, "Write all draws to this netCDF file (.nc), which ArviZ and xarray read.")
 @model_out_option("--model", "the posterior means, as a model for the other commands,")
 @assign_option(OUTPUT)
 @force_option
 @option(
-    "--plots",
+    "--plots FOLDER",
+    OUTPUT,
+    "Write pictures there: posterior of the number of classes, traces, profiles with intervals.",
     type=click.Path(),
-    metavar="FOLDER",
-    section=OUTPUT,
-    help="Write pictures there: posterior of the number of classes, traces, profiles with intervals.",
 )
-@option("--all", "everything", is_flag=True, section=OUTPUT, help="Show all variables and states, however many.")
+@flag("--all", "everything", OUTPUT, "Show all variables and states, however many.")
 def command(
     data: str,
     out: str | None,
@@ -203,7 +137,6 @@ def command(
     from .files import CHECKPOINT, DRAWS, MODEL, PICTURE, ROWS, Kind, Outputs
     from .rows import header
 
-    started = time.perf_counter()
     files: dict[str, tuple[Kind, str | None]] = {"--out": (DRAWS, out), "--model": (MODEL, model)}
     files["--assign"] = (ROWS, assign)
     if plots is not None and os.path.isdir(plots):
@@ -218,10 +151,8 @@ def command(
     if as_json:
         emit(
             {
-                "command": "sample",
                 "data": source.name,
                 **report,
-                "seconds": time.perf_counter() - started,
                 "interrupted": draws.reason is StopReason.INTERRUPTED,
                 "warnings": [*session().warnings, *report["warnings"]],
                 "notes": [*session().notes, *report["notes"]],

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import time
 from typing import TYPE_CHECKING, Any
 
-import click
-
-from .command import command as command_, option, session
+from .command import command as command_, flag, whole
 from .options import force_option, model_argument, rows_out_option, seed_option
 from .output import emit
 
@@ -26,9 +23,9 @@ DRAWING = "What is drawn"
 
 @command_("sample-data", examples=EXAMPLES)
 @model_argument
-@option("-n", "n", type=click.IntRange(min=1), required=True, section=DRAWING, metavar="N", help="How many rows.")
+@whole("-n", "n", DRAWING, "How many rows.", required=True)
 @seed_option(DRAWING, "rows")
-@option("--latent", is_flag=True, section=DRAWING, help="Add the states of the latent variables.")
+@flag("--latent", DRAWING, "Add the states of the latent variables.")
 @rows_out_option("the rows")
 @force_option
 def command(model: str, n: int, seed: int, latent: bool, out: str | None, force: bool, as_json: bool) -> None:
@@ -40,7 +37,6 @@ def command(model: str, n: int, seed: int, latent: bool, out: str | None, force:
     from .data import load_model
     from .files import ROWS, Outputs, print_rows
 
-    started = time.perf_counter()
     outputs = Outputs("sample-data", {"--out": (ROWS, out)}, [model], force=force)
     columns = drawn(load_model(model), n, seed, latent)
     outputs.check_rows("--out", out, list(columns), list(columns))
@@ -49,8 +45,7 @@ def command(model: str, n: int, seed: int, latent: bool, out: str | None, force:
     elif not as_json:
         print_rows(columns)
     if as_json:
-        document: dict[str, Any] = {"command": "sample-data", "n": n, "seed": seed}
-        document |= {"seconds": time.perf_counter() - started, "warnings": session().warnings}
+        document: dict[str, Any] = {"n": n, "seed": seed}
         emit(document | ({"columns": columns} if out is None else {}))
 
 

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import math
-import time
 from typing import TYPE_CHECKING, Any
 
-from .command import command as command_, session, warn
+from .command import command as command_, warn
 from .options import data_argument, matching_options, model_argument
 from .output import emit
 
@@ -39,10 +38,9 @@ def command(model: str, data: str, as_json: bool, **reading: Any) -> None:
     """
     from .data import load_model, read_for, say_other_data
 
-    started = time.perf_counter()
     loaded = load_model(model)
     source, table = read_for(loaded, data, reading)
-    found = scores(loaded, table) | {"seconds": time.perf_counter() - started}
+    found = scores(loaded, table)
     say_other_data(loaded, source, found)
     if found["n_impossible"]:
         warn(
@@ -51,7 +49,7 @@ def command(model: str, data: str, as_json: bool, **reading: Any) -> None:
         )
     if as_json:
         seed = loaded.provenance.get("seed")
-        emit({"command": "score", "data": source.name, **found, "seed": seed, "warnings": session().warnings})
+        emit({"data": source.name, **found, "seed": seed})
     else:
         _show(found)
 

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from .command import command as command_, session
+from .command import command as command_
 from .options import model_argument
 from .output import emit, printable
 
@@ -36,10 +35,9 @@ def command(model: str, as_json: bool) -> None:
     """
     from .data import load_model, reading_of
 
-    started = time.perf_counter()
     loaded = load_model(model)
     if as_json:
-        emit({**_document(loaded), "seconds": time.perf_counter() - started, "warnings": session().warnings})
+        emit({**_document(loaded)})
         return
     from .tables import pairs
 
@@ -90,7 +88,6 @@ def _document(model: Model) -> dict[str, Any]:
     tree = model.tree
     known = {name: model.provenance.get(name) for name in SCORES}
     return {
-        "command": "show",
         **known,
         "n_parameters": tree.n_parameters,
         "nodes": [

@@ -34,17 +34,7 @@ def pairs(rows: Mapping[str, str]) -> None:
 def grid(
     header: Sequence[str], rows: Iterable[Sequence[str]], *, right: Sequence[str] = (), fold: bool = False
 ) -> None:
-    """Print a table.
-
-    Parameters
-    ----------
-    header, rows
-        Its cells.
-    right : sequence of str
-        Columns whose cells are flush right.
-    fold : bool
-        Fold the last column to the width of the terminal, if it is one. Otherwise no cell is folded or cut.
-    """
+    """Print a table."""
     from rich.box import Box
     from rich.table import Table
     from rich.text import Text

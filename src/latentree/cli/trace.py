@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -10,7 +9,7 @@ from typing import Any
 import click
 
 from ..errors import FileFormatError
-from .command import command as command_, session
+from .command import command as command_
 from .output import emit
 
 __all__ = ["command"]
@@ -35,20 +34,16 @@ def command(file: str, as_json: bool) -> None:
     """
     from .data import load_search
 
-    started = time.perf_counter()
     found, score = load_search(file)
     steps = _checked(found, file)
     if as_json:
         last = steps[-1] if steps else {}
         emit(
             {
-                "command": "trace",
                 "n_steps": len(steps),
                 "log_likelihood": last.get("log_likelihood"),
                 "n_parameters": last.get("dimension"),
                 "trace": steps,
-                "seconds": time.perf_counter() - started,
-                "warnings": session().warnings,
             }
         )
     elif steps:

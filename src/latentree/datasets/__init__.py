@@ -177,8 +177,8 @@ def generator(name: str) -> Model:
     Parameters
     ----------
     name : {"d7", "d12", "d18"}
-        The family, by the number of its ternary leaves. The trees were made after the recipe of [ChenZhangWang] 4 and [Zhang2004] 5.1: one
-        entry of every conditional distribution is above 0.6.
+        The family, by the number of its ternary leaves. The trees were made after the recipe of
+        [ChenZhangWang] 4 and [Zhang2004] 5.1: one entry of every conditional distribution is above 0.6.
 
     Examples
     --------

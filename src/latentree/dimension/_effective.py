@@ -1,9 +1,10 @@
-"""Standard and effective dimension of any tree model (E; [Whiley1999] 3).
+"""Standard and effective dimension of any tree model ([ZhangKocka2004]; [Whiley1999] 3).
 
 The effective dimension de is the rank, almost everywhere, of the Jacobian from the parameters to P(manifest).
-[ZhangKocka2004] theorems 1 and 2 take a tree apart into latent class models, one around each latent node. The Jacobian of such a model
-has a row for each pattern, exponentially many; instead of these rows we take a few random combinations of them, which
-have closed form. ``docs/mathematics/dimension.md`` has the derivations and the proofs of the lemmas named here.
+[ZhangKocka2004] theorems 1 and 2 take a tree apart into latent class models, one around each latent node. The Jacobian
+of such a model has a row for each pattern, exponentially many; instead of these rows we take a few random combinations
+of them, which have closed form. ``docs/mathematics/dimension.md`` has the derivations and the proofs of the lemmas
+named here.
 """
 
 from __future__ import annotations
@@ -17,9 +18,6 @@ from .._tree import Tree
 from .._types import IndexArray
 from ..errors import ModelError
 from . import _modular as modular
-
-__all__ = ["class_dimension", "effective_dimension", "pair_dimension", "standard_dimension"]
-
 
 MISTAKE = 1e-15
 """Bound on the probability that an effective dimension comes out too low; it is never too high."""
@@ -85,27 +83,14 @@ def effective_dimension(tree: Tree) -> int:
     for v in range(1, tree.n_nodes):
         u = int(tree.parent[v])
         if observed[u] == observed[v]:
-            # Two manifest nodes are a model of their own; of two latent ones both models hold P(u, v) ([ZhangKocka2004] theorem 1).
+            # Two manifest nodes are a model of their own; of two latent ones both models hold P(u, v) (theorem 1).
             total += (1 if observed[v] else -1) * (k[u] * k[v] - 1)
     return total
 
 
 @lru_cache(maxsize=65_536)
 def class_dimension(n_states: int, leaves: tuple[int, ...]) -> int:
-    """Effective dimension of a regular latent class model.
-
-    Parameters
-    ----------
-    n_states : int
-        Number of classes; at most the product of all leaves' states but the largest's.
-    leaves : tuple of int
-        Number of states of each leaf, sorted.
-
-    Examples
-    --------
-    >>> class_dimension(2, (2, 2, 2)), class_dimension(3, (2, 2, 2, 2)), class_dimension(10, (2,) * 100)
-    (7, 13, 1009)
-    """
+    """Effective dimension of a regular latent class model."""
     if n_states == 1 or len(leaves) < 2:
         return sum(r - 1 for r in leaves)
     # Lemma 1: of a leaf with more states than classes, only a subspace with one dimension a class is seen.
@@ -113,13 +98,8 @@ def class_dimension(n_states: int, leaves: tuple[int, ...]) -> int:
     seen = [min(r, n_states) for r in leaves if r > 1]
     if _three_views(n_states, seen) or _few_leaves_suffice(n_states, seen):
         return beyond + _columns(n_states, seen) - 1
-    if _columns(n_states, seen) > LARGEST:
-        sizes = ", ".join(map(str, leaves))
-        raise ModelError(
-            f"The effective dimension around a latent node of {n_states} states with neighbours of {sizes} states "
-            f"needs elimination of {_columns(n_states, seen):,} columns; at most {LARGEST:,} are done. Use the "
-            "standard dimension."
-        )
+    sizes = ", ".join(map(str, leaves))
+    _check_size(n_states, seen, f"around a latent node of {n_states} states with neighbours of {sizes} states")
     return beyond + _generic_rank(n_states, seen) - 1
 
 
@@ -128,27 +108,18 @@ def pair_dimension(pair: tuple[int, int], leaves: tuple[int, ...]) -> int:
     """Effective dimension of two independent latents above every leaf ([Whiley1999] 4.8.8).
 
     A latent class model whose states are pairs, with P(z1, z2) = P(z1) P(z2).
-
-    Parameters
-    ----------
-    pair : (int, int)
-        States of the two latents.
-    leaves : tuple of int
-        Number of states of each leaf, sorted.
-
-    Examples
-    --------
-    >>> pair_dimension((2, 2), (2,) * 5), pair_dimension((1, 2), (2, 2, 2)), pair_dimension((2, 2), (2, 2, 2))
-    (22, 7, 7)
     """
     seen = [r for r in leaves if r > 1]
-    n_columns = _columns(pair[0] * pair[1], seen)
-    if n_columns > LARGEST:
-        raise ModelError(
-            f"The effective dimension of two latents of {pair[0]} and {pair[1]} states needs elimination of "
-            f"{n_columns:,} columns; at most {LARGEST:,} are done. Use the standard dimension."
-        )
+    _check_size(prod(pair), seen, f"of two latents of {pair[0]} and {pair[1]} states")
     return _generic_rank(pair[0] * pair[1], seen, pair) - 1 if seen else 0
+
+
+def _check_size(n_states: int, leaves: list[int], what: str) -> None:
+    if (n := _columns(n_states, leaves)) > LARGEST:
+        raise ModelError(
+            f"The effective dimension {what} needs elimination of {n:,} columns; at most {LARGEST:,} are done. Use the "
+            "standard dimension."
+        )
 
 
 def _columns(n_states: int, leaves: list[int]) -> int:
@@ -209,12 +180,7 @@ def _draws(rank: int, n_leaves: int) -> int:
 
 
 def _combined_rows(
-    n_states: int,
-    leaves: list[int],
-    n_rows: int,
-    p: int,
-    rng: np.random.Generator,
-    pair: tuple[int, int] | None = None,
+    n_states: int, leaves: list[int], n_rows: int, p: int, rng: np.random.Generator, pair: tuple[int, int] | None = None
 ) -> IndexArray:
     """Random combinations of the Jacobian's rows at a random point, modulo p.
 

@@ -15,8 +15,6 @@ from .._types import FloatArray
 from ._effective import effective_dimension, pair_dimension, standard_dimension
 from ._local import EMPTY, LocalRanks
 
-__all__ = ["BOUNDARY", "COINCIDE", "Identifiability", "LatentNode", "identifiability"]
-
 COINCIDE = 0.01
 """Two states coincide when none of their probabilities differ by more: far less than data of common size can tell."""
 
@@ -110,18 +108,18 @@ class Identifiability:
         if self.structural:
             yield (
                 "The structure is locally identifiable: almost everywhere, no small change of its "
-                f"{_n(self.standard)} parameters leaves the distribution as it is."
+                f"{self.standard:,} parameters leaves the distribution as it is."
             )
         else:
             yield (
-                f"The structure is not identifiable: it has {_n(self.standard)} parameters, but its distributions "
-                f"have {_n(self.effective)} dimensions. No data can fix the {_n(self.standard - self.effective)} that "
+                f"The structure is not identifiable: it has {self.standard:,} parameters, but its distributions "
+                f"have {self.effective:,} dimensions. No data can fix the {self.standard - self.effective:,} that "
                 "are left over. Use fewer states or more variables."
             )
             if len(self.latents) > 1:
                 for z in self.latents:
                     if z.effective < z.standard:
-                        yield f"{z.name}: {_n(z.standard)} parameters around it have {_n(z.effective)} dimensions."
+                        yield f"{z.name}: {z.standard:,} parameters around it have {z.effective:,} dimensions."
 
     def _point(self) -> Iterator[str]:
         if self.here:
@@ -130,8 +128,8 @@ class Identifiability:
             yield "At the model's own parameters it is no worse than that."
         else:
             yield (
-                f"At the model's own parameters only {_n(self.rank)} dimensions are left of the structure's "
-                f"{_n(self.effective)}: they can move where the distribution stays."
+                f"At the model's own parameters only {self.rank:,} dimensions are left of the structure's "
+                f"{self.effective:,}: they can move where the distribution stays."
             )
 
     def _node(self, z: LatentNode) -> Iterator[str]:
@@ -154,7 +152,7 @@ class Identifiability:
             nodes = list(dict.fromkeys(node for node, _, _ in self.boundary))
             more = f" and {len(nodes) - 5} other nodes" if len(nodes) > 5 else ""
             yield (
-                f"{_n(len(self.boundary))} of {_n(self.n_probabilities)} probabilities are 0 or 1, in the tables of "
+                f"{len(self.boundary):,} of {self.n_probabilities:,} probabilities are 0 or 1, in the tables of "
                 f"{', '.join(nodes[:5])}{more}: standard errors and penalties that count parameters do not hold there."
             )
 
@@ -209,28 +207,12 @@ def identifiability(model: Model | Fitted, *, coincide: float = COINCIDE) -> Ide
     for z, node in ranks.nodes.items():
         around = Tree.star(int(tree.cardinality[z]), [int(tree.cardinality[u]) for u in tree.neighbours(z)])
         standard, effective = _dimensions(around, pair)
-        latents.append(
-            LatentNode(
-                name=tree.names[z],
-                n_states=int(tree.cardinality[z]),
-                standard=standard,
-                effective=effective,
-                rank=node.rank,
-                empty=node.empty,
-                coinciding=_groups(node.profiles, node.empty, coincide),
-                loose=node.loose,
-            )
-        )
+        groups, k = _groups(node.profiles, node.empty, coincide), int(tree.cardinality[z])
+        found = LatentNode(tree.names[z], k, standard, effective, node.rank, node.empty, groups, node.loose)
+        latents.append(found)
     standard, effective = _dimensions(tree, pair)
-    return Identifiability(
-        standard=standard,
-        effective=effective,
-        rank=ranks.rank,
-        latents=tuple(latents),
-        boundary=tuple(_boundary(model, ranks.marginals)),
-        n_probabilities=tree.size,
-        coincide=coincide,
-    )
+    boundary = tuple(_boundary(model, ranks.marginals))
+    return Identifiability(standard, effective, ranks.rank, tuple(latents), boundary, tree.size, coincide)
 
 
 def _dimensions(tree: Tree, pair: tuple[int, int] | None) -> tuple[int, int]:
@@ -273,7 +255,3 @@ def _states(states: Sequence[int]) -> str:
     if len(states) == 1:
         return f"state {states[0]}"
     return f"states {', '.join(map(str, states[:-1]))} and {states[-1]}"
-
-
-def _n(count: int) -> str:
-    return f"{count:,}"

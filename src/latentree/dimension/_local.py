@@ -1,8 +1,9 @@
 """Rank of a model's Jacobian at its own parameters, in floating point.
 
-The decomposition of [ZhangKocka2004] theorem 1 holds at every point, and not only almost everywhere, if a neighbour counts with the
-directions that the branch behind it tells apart instead of with its states (``docs/mathematics/dimension.md``). So the
-rank is again a sum over latent nodes of ranks of latent class models, each the rank of a Gram matrix in closed form.
+The decomposition of [ZhangKocka2004] theorem 1 holds at every point, and not only almost everywhere, if a neighbour
+counts with the directions that the branch behind it tells apart instead of with its states
+(``docs/mathematics/dimension.md``). So the rank is again a sum over latent nodes of ranks of latent class models, each
+the rank of a Gram matrix in closed form.
 """
 
 from __future__ import annotations
@@ -18,8 +19,6 @@ from .._types import FloatArray
 from ..errors import ModelError
 from ._effective import LARGEST
 
-__all__ = ["EMPTY", "RESOLUTION", "LocalRanks", "Node"]
-
 RESOLUTION = 1e-6
 """Singular values below this count as zero, columns of the Jacobian being scaled to length one."""
 
@@ -29,24 +28,12 @@ EMPTY = 1e-6
 
 @dataclass(frozen=True, eq=False)
 class Node:
-    """What there is to know about one latent node at its model's parameters.
+    """What there is to know about one latent node at its model's parameters."""
 
-    Attributes
-    ----------
-    rank : int
-        Rank of the Jacobian of the latent class model around the node.
-    empty : tuple of int
-        States that never occur.
-    loose : tuple of int
-        States whose parameters can move, some of them together, without changing the distribution.
-    profiles : float array [states, all neighbours' directions]
-        What the neighbours do in each state, as far as it can be seen.
-    """
-
-    rank: int
-    empty: tuple[int, ...]
-    loose: tuple[int, ...]
-    profiles: FloatArray
+    rank: int  # rank of the Jacobian of the latent class model around the node
+    empty: tuple[int, ...]  # states that never occur
+    loose: tuple[int, ...]  # states whose parameters can move, some of them together, without changing the distribution
+    profiles: FloatArray  # what the neighbours do in each state, as far as it can be seen
 
 
 class LocalRanks:

@@ -13,9 +13,6 @@ import numpy as np
 
 from .._types import IndexArray
 
-__all__ = ["BITS", "N_PRIMES", "product", "random_prime", "rank"]
-
-
 BITS = 31
 """Primes lie between 2^30 and 2^31: squares, and sums of two squares, fit in 64 bits."""
 
@@ -41,13 +38,7 @@ def random_prime(rng: np.random.Generator) -> int:
 
 
 def product(a: IndexArray, b: IndexArray, p: int) -> IndexArray:
-    """Multiply two matrices modulo p.
-
-    Examples
-    --------
-    >>> product(np.array([[3, 5]]), np.array([[2], [4]]), 7).tolist()
-    [[5]]
-    """
+    """Multiply two matrices modulo p."""
     total = np.zeros((a.shape[0], b.shape[1]), dtype=np.int64)
     for start in range(0, a.shape[1], PANEL):
         high, low = np.divmod(a[:, start : start + PANEL], 2**16)
@@ -59,13 +50,7 @@ def product(a: IndexArray, b: IndexArray, p: int) -> IndexArray:
 
 
 def rank(matrix: IndexArray, p: int) -> int:
-    """Rank of a matrix modulo a prime; the entries must lie in 0..p-1.
-
-    Examples
-    --------
-    >>> rank(np.array([[1, 2], [3, 6]]), 101), rank(np.array([[1, 2], [3, 13]]), 7), rank(np.eye(3, dtype=int), 7)
-    (1, 1, 3)
-    """
+    """Rank of a matrix modulo a prime; the entries must lie in 0..p-1."""
     a = np.array(matrix, dtype=np.int64)
     done = 0
     for start in range(0, a.shape[1], PANEL):

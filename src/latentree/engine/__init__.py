@@ -10,6 +10,8 @@ from .._registry import suggestion
 from ..errors import ParameterError
 from . import _core
 
+__all__: list[str] = []  # plans and evidence are names of latentree itself
+
 
 def _choose_kernels(name: str) -> None:
     """Use the kernels that are asked for; none are if the name is empty."""

@@ -18,37 +18,16 @@ from .._tree import Tree
 from .._types import FloatArray
 from ._plan import Evidence
 
-__all__ = ["Messages", "Semiring"]
-
 Semiring = Literal["sum", "max"]
 
 
 class Messages:
     """What the branches of a tree say about each other, for every row of evidence.
 
-    Parameters
-    ----------
-    tree : Tree
-        The structure.
-    parameters : float array [size]
-        The flat vector of its tables; rows need not sum to one.
-    evidence : sequence of Evidence
-        What is known of the nodes.
-    semiring : {"sum", "max"}
-        Whether the states of hidden nodes are summed over, or the most probable ones are taken.
-    n_rows : int, optional
-        Number of rows; needed without evidence.
-    fill_leaves : bool, default False
-        Whether leaves of which nothing is known are part of the completed data.
-
-    Attributes
-    ----------
-    below : list of float array [rows, states]
-        For each node, the logarithm of what is known in its branch, given its state.
-    absent : bool array [rows, nodes]
-        Leaves that are not part of the row's completed data.
-    log_likelihood : float array [rows]
-        log P(row); with maxima, that of the row completed in the most probable way.
+    The states of hidden nodes are summed over, or (``max``) the most probable ones are taken. Rows of the parameters
+    need not sum to one; ``n_rows`` is needed without evidence. With ``fill_leaves``, leaves of which nothing is known
+    are part of the completed data. ``below`` holds for each node the logarithm of what is known in its branch, given
+    its state; ``log_likelihood`` is log P(row), with maxima that of the row completed in the most probable way.
 
     Examples
     --------

@@ -1,7 +1,7 @@
 """A plan: a tree and evidence columns, compiled once into a schedule of shared sub-patterns.
 
 The compiling and the arithmetic are in C++ (``plan.cpp``, ``kernels.cpp``); this is their Python face.
-:mod:`latentree.engine._reference` does the same in plain NumPy.
+:mod:`latentree.engine._messages` does the same in plain NumPy.
 """
 
 from __future__ import annotations

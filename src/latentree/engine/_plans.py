@@ -14,8 +14,6 @@ from .._types import FloatArray
 from . import _core
 from ._plan import Passes, Plan
 
-__all__ = ["Plans"]
-
 
 class Plans(Passes):
     """The plans of several tables; counts of a + counts of b = counts of a and b.
@@ -23,21 +21,6 @@ class Plans(Passes):
     Plans are compiled when first needed. They stay in memory as long as there is room; those for which there is none
     are compiled for every pass, without shared sub-patterns, which would take longer to find than they save.
 
-    Parameters
-    ----------
-    model : Model
-        The structure, and the variables that columns are matched with.
-    load : callable
-        Gives table number i.
-    n_tables : int
-        How many there are.
-    weight : float
-        Sum of the weights of all rows.
-    memory : float
-        Bytes that compiled plans may take.
-
-    Notes
-    -----
     Tables are worked on by several threads at a time and summed in their order: the result does not depend on the
     number of threads, nor on the memory beyond rounding.
     """

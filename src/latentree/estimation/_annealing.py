@@ -30,8 +30,6 @@ from ._em_options import AscentOptions, Value
 from ._simplex import reweighted
 from ._surface import FLOOR, Point, Surface
 
-__all__ = ["SCHEDULE", "AnnealedSurface", "Annealing", "AnnealingOptions", "curvature"]
-
 SCHEDULE = (0.1, 0.15, 0.22, 0.33, 0.5, 0.7, 0.85, 1.0)
 """Values of beta, each about one and a half times the last."""
 DIFFERENCE = 1e-4

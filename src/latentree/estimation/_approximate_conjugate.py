@@ -1,4 +1,4 @@
-"""Approximate conjugate gradients ([Whiley1999] 2.7): the directions of conjugate gradients, the step lengths of Helmbold.
+"""Approximate conjugate gradients ([Whiley1999] 2.7): the directions of conjugate gradients, Helmbold's step lengths.
 
 Instead of a line search the step maximises eta * (the mean log-likelihood to first order) less a distance (2.24):
 
@@ -21,8 +21,6 @@ from ._ascent import Ascent
 from ._line_search import Line, Path, paced
 from ._simplex import emptied, furthest, released, reweighted, tangent
 from ._surface import Mask, Point
-
-__all__ = ["METRICS", "ApproximateConjugate"]
 
 METRICS = {"acg-theta": "euclidean", "acg-theta-chi2": "chi2", "acg-phi": "softmax"}
 NEAR_ZERO = 1e-8

@@ -18,18 +18,6 @@ from ._em_options import AscentOptions
 from ._fit import Fit
 from ._surface import FLOOR, Point, Surface
 
-__all__ = [
-    "Ascent",
-    "ClimbingMethod",
-    "ProgressReporter",
-    "Reached",
-    "Task",
-    "climb",
-    "clock_of",
-    "fitted",
-    "started",
-]
-
 _PAUSE = 0.05  # least seconds between two reports of progress
 
 
@@ -243,8 +231,3 @@ class ProgressReporter:
         """Report one step more."""
         self.done += 1
         self(self.done, objective)
-
-
-def clock_of(budget: Budget | Clock | None) -> Clock:
-    """The clock that runs, or a new one."""
-    return budget if isinstance(budget, Clock) else (budget or Budget()).start()

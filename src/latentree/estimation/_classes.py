@@ -16,17 +16,9 @@ from ..errors import bad_parameter
 from ._fit import Fit
 from ._restarts import RestartOptions, fit_restarts
 
-__all__ = ["fit_classes", "order_of_rows", "reordered_states", "row_starts"]
-
 
 def fit_classes(
-    table: Table,
-    n_classes: int,
-    *,
-    rng: np.random.Generator,
-    n_init: int = 64,
-    finalists: int = 8,
-    **options: Any,
+    table: Table, n_classes: int, *, rng: np.random.Generator, n_init: int = 64, finalists: int = 8, **options: Any
 ) -> Fit:
     """Fit a latent class model.
 

@@ -1,4 +1,4 @@
-"""Conjugate gradients ([Whiley1999] 2.4) and generalised conjugate gradients ([Whiley1999] 2.5; Jamshidian & Jennrich 1993, Thiesson 1995).
+"""Conjugate gradients ([Whiley1999] 2.4), plain and generalised (2.5; Jamshidian & Jennrich 1993, Thiesson 1995).
 
 Both begin with EM steps until twice the gain is below 1 (2.10), search a line at every step and start anew after as
 many steps as there are parameters. CG takes the gradient along the simplices; GCG takes the EM step as a generalised
@@ -21,15 +21,13 @@ from ._line_search import Line, golden_section, wolfe
 from ._simplex import furthest, released, tangent
 from ._surface import FLOOR, Mask, Point
 
-__all__ = ["BETAS", "CgOptions", "Conjugate", "GcgOptions"]
-
 BETAS: dict[str, Callable[[FloatArray, FloatArray, FloatArray], float]] = {
     # [Whiley1999] (2.8), signs as in the errata; g is the gradient before, n the one now, d the direction before
     "fletcher-reeves": lambda g, n, d: _ratio(n @ n, g @ g),
     "conjugate-ascent": lambda g, n, d: _ratio(n @ n, d @ g),
     "polak-ribiere": lambda g, n, d: _ratio(n @ (n - g), g @ (g - n)),
 }
-"""How much of the last direction to keep: [Whiley1999] (2.8 i), (ii), which W uses, and (iii)."""
+"""How much of the last direction to keep: [Whiley1999] (2.8 i), (ii), used there, and (iii)."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -17,32 +17,18 @@ from .._table import Table
 from .._types import FloatArray
 from ..engine import _core
 from ..engine._plan import Passes, Plan
-from ..errors import FileFormatError, ModelError, bad_parameter
+from ..errors import FileFormatError, ModelError
 from ..runner import Clock, OnProgress, Progress, StopReason
-from ._em_options import ITERATIONS, TOLERANCE, EmOptions
+from ._em_options import EmOptions
 from ._fit import Fit, held_mask, pseudo_counts
 from ._fit_checkpoint import FitSlot, fit_slot
-
-__all__ = ["ITERATIONS", "TOLERANCE", "EmRuns", "em", "fit_em"]
 
 _SLICE = 0.05  # seconds between looks at signals and clocks
 _RUNNING, _CONVERGED, _ITERATIONS, _IMPOSSIBLE, _FELL = range(5)
 
 
 class EmRuns:
-    """Several EM runs side by side on one plan.
-
-    Parameters
-    ----------
-    plan : Passes
-        Structure and data.
-    starts : float array [runs, size]
-        Where each run starts.
-    options : EmOptions, optional
-        How to run; or single options by keyword.
-    slot : FitSlot, optional
-        Where the runs are kept in a file, and taken up from.
-    """
+    """Several EM runs side by side on one plan, kept in the file of a slot if there is one."""
 
     def __init__(
         self,
@@ -140,10 +126,7 @@ class EmRuns:
         status = self._core.status(run)
         if status == _FELL:
             raise RuntimeError("EM lost likelihood, which it cannot: this is a defect of latentree. Please report it.")
-        return {
-            _CONVERGED: StopReason.CONVERGED,
-            _IMPOSSIBLE: StopReason.IMPOSSIBLE,
-        }.get(status, StopReason.ITERATIONS)
+        return {_CONVERGED: StopReason.CONVERGED, _IMPOSSIBLE: StopReason.IMPOSSIBLE}.get(status, StopReason.ITERATIONS)
 
     def counts(self, run: int) -> Counts:
         """Expected counts at the end of one run."""
@@ -198,12 +181,3 @@ def best_fit(runs: EmRuns, model: Model, table: Table, stopped: StopReason | Non
     if runs.slot is not None:
         runs.slot.end(runs.pack, fit, stopped)
     return fit
-
-
-def check_limits(tol: float, max_iterations: int, n_jobs: int) -> None:
-    """Say what is wrong with a limit."""
-    if not tol >= 0:
-        raise bad_parameter("tol", "estimate", "a number of at least 0", tol)
-    for name, value in (("max_iterations", max_iterations), ("n_jobs", n_jobs)):
-        if not 1 <= value < 2**31 or int(value) != value:
-            raise bad_parameter(name, "estimate", "a whole number of at least 1", value)

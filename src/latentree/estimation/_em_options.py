@@ -19,8 +19,6 @@ from ..runner import Budget, Clock, OnProgress
 from ._fit import Basis, Held, Prior
 from ._fit_checkpoint import FitLocation, FitSlot
 
-__all__ = ["ITERATIONS", "TOLERANCE", "AscentOptions", "EmOptions", "FitOptions", "Value"]
-
 TOLERANCE = 1e-6
 """Least gain of the objective in one step for which EM goes on."""
 ITERATIONS = 10_000
@@ -31,14 +29,7 @@ _RENAMED = {"threads": "n_jobs", "n_starts": "n_init"}
 
 @dataclass(frozen=True)
 class Value:
-    """What only Python can give: an array, a function, a generator.
-
-    Examples
-    --------
-    >>> either = Value("a function, or None", lambda value: value is None or callable(value))
-    >>> str(either), either.check(len), either.check(3)
-    ('a function, or None', True, False)
-    """
+    """What only Python can give: an array, a function, a generator."""
 
     what: str
     allowed: Callable[[Any], bool]
@@ -55,12 +46,8 @@ class Value:
         return self.what
 
 
-def _or_none(*kinds: type) -> Callable[[Any], bool]:
+def or_none(*kinds: type) -> Callable[[Any], bool]:
     return lambda value: value is None or isinstance(value, kinds)
-
-
-def _is_prior(value: Any) -> bool:
-    return value is None or isinstance(value, Mapping) or Number().check(value)
 
 
 @cache
@@ -75,13 +62,18 @@ class FitOptions(Options):
     """What every method of estimation takes; see :func:`latentree.estimation.estimate`."""
 
     prior: Prior = option(
-        None, Value("a number, a mapping of nodes to numbers or arrays, or None", _is_prior), "Dirichlet parameter"
+        None,
+        Value(
+            "a number, a mapping of nodes to numbers or arrays, or None",
+            lambda value: value is None or isinstance(value, Mapping) or Number().check(value),
+        ),
+        "Dirichlet parameter",
     )
     basis: Basis = option("probability", OneOf("probability", "softmax"), "where the posterior mode is sought")
     tol: float = option(TOLERANCE, Number(least=0), "least gain of a step for which it goes on")
     max_iterations: int = option(ITERATIONS, Whole(1, 2**31 - 1), "most steps")
     n_jobs: int = option(1, Whole(1, 2**31 - 1), "threads; they do not change the result")
-    budget: Budget | Clock | None = option(None, Value("a Budget, or None", _or_none(Budget, Clock)), "time limit")
+    budget: Budget | Clock | None = option(None, Value("a Budget, or None", or_none(Budget, Clock)), "time limit")
     on_progress: OnProgress | None = option(
         None, Value("a function, or None", lambda value: value is None or callable(value)), "takes progress events"
     )
@@ -100,13 +92,7 @@ class FitOptions(Options):
 
     @classmethod
     def trusted(cls, values: Mapping[str, Any]) -> Any:
-        """Make options of what our own code gives: names are checked, values are not.
-
-        Examples
-        --------
-        >>> EmOptions.trusted({"accelerate": False}).accelerate, EmOptions.trusted({}).accelerate
-        (False, True)
-        """
+        """Make options of what our own code gives: names are checked, values are not."""
         if not values.keys() <= cls.__dataclass_fields__.keys():
             raise TypeError(f"{cls.__name__} has no options {sorted(values.keys() - cls.__dataclass_fields__.keys())}.")
         own = object.__new__(cls)
@@ -130,7 +116,7 @@ class AscentOptions(FitOptions):
         ),
         "tables, or entries of them, that keep their value",
     )
-    plan: Passes | None = option(None, Value("a Plan, or None", _or_none(Passes)), "model and data, compiled before")
+    plan: Passes | None = option(None, Value("a Plan, or None", or_none(Passes)), "model and data, compiled before")
 
     def passes(self, model: Model, table: Table) -> Passes:
         """Model and data, compiled; the data may lie anywhere."""
@@ -147,7 +133,7 @@ class EmOptions(AscentOptions):
 
     accelerate: bool = option(True, Flag(), "whether to take safeguarded Newton steps")
     checkpoint: FitLocation = option(
-        None, Value("a path, or None", _or_none(str, os.PathLike, FitSlot)), "file to keep the runs in"
+        None, Value("a path, or None", or_none(str, os.PathLike, FitSlot)), "file to keep the runs in"
     )
 
     def settings(self) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from .._model import Model
-from .._options import Flag, OneOf, option
+from .._options import OneOf, option
 from .._registry import Registry
 from .._table import Table
 from ..errors import LatentreeWarning
@@ -26,24 +26,12 @@ from ._local import LocalOptions, fit_local
 from ._one_step_late import LateOptions, OneStepLate
 from ._partial import PartialOptions, fit_partial
 from ._restarts import RestartOptions, fit_restarts
-from ._winner_take_all import winner_take_all
-
-__all__ = ["METHODS", "EstimationMethod", "estimate"]
+from ._winner_take_all import WinnerOptions, winner_take_all
 
 
 @dataclass(frozen=True)
 class EstimationMethod:
-    """A method of estimation.
-
-    Attributes
-    ----------
-    name : str
-        What :func:`estimate` calls it.
-    options : type
-        A class of options.
-    fit : callable
-        ``fit(model, table, options)`` gives the :class:`Fit`.
-    """
+    """A method of estimation: its name, the class of its options, and ``fit(model, table, options)``."""
 
     name: str
     options: type[FitOptions]
@@ -59,17 +47,6 @@ class PlainEmOptions(EmOptions):
     """Options of plain EM."""
 
     accelerate: bool = option(False, OneOf(False), "plain EM takes no Newton steps")
-
-
-@dataclass(frozen=True, eq=False)
-class WinnerOptions(AscentOptions):
-    """Options of winner-take-all EM."""
-
-    finish: bool = option(True, Flag(), "go on with EM when no row changes its state any more")
-
-
-def _winner_take_all(model: Model, table: Table, options: WinnerOptions) -> Fit:
-    return winner_take_all(model, table, **options.plain())
 
 
 def _climbing(name: str, options: type[AscentOptions], method: type[ClimbingMethod[Any, Any]]) -> EstimationMethod:
@@ -89,7 +66,7 @@ METHODS: Registry[EstimationMethod] = Registry(
             _climbing("incremental", BlockOptions, Incremental),
             _climbing("preferential", BlockOptions, Preferential),
             _climbing("sparse", SparseOptions, Sparse),
-            EstimationMethod("winner-take-all", WinnerOptions, _winner_take_all),
+            EstimationMethod("winner-take-all", WinnerOptions, winner_take_all),
             _climbing("nowlan", NowlanOptions, Nowlan),
             _climbing("one-step-late", LateOptions, OneStepLate),
             _climbing("cg", CgOptions, Conjugate),

@@ -16,8 +16,6 @@ from .._types import FloatArray
 from ..errors import ModelError, bad_parameter
 from ..runner import StopReason
 
-__all__ = ["Basis", "Fit", "Held", "Prior", "evaluate", "held_mask", "pseudo_counts"]
-
 Basis = Literal["probability", "softmax"]
 Prior = float | Mapping[str, ArrayLike] | None
 Held = Sequence[str] | Mapping[str, ArrayLike] | NDArray[np.bool_]
@@ -111,18 +109,9 @@ def evaluate(model: Model, table: Table, *, counts: Counts | None = None, n_jobs
 
 
 def pseudo_counts(tree: Tree, prior: Prior, basis: Basis = "probability") -> FloatArray | None:
-    """What a Dirichlet prior adds to the expected counts.
+    """What a Dirichlet prior adds to the expected counts: alpha - 1, or alpha in the softmax basis.
 
-    Parameters
-    ----------
-    tree : Tree
-        The structure.
-    prior : float, mapping or None
-        The Dirichlet parameter alpha of every row; or one number or array for each node named, 1 (flat) for the rest.
-        None: maximum likelihood.
-    basis : {"probability", "softmax"}
-        Where the posterior is at its mode: with the probabilities as parameters the M-step adds alpha - 1, with their
-        logarithms (softmax basis, [Karciauskas2005] 3.6) alpha.
+    See [Karciauskas2005] 3.6. A mapping gives one number or array for each node named; the rest are flat.
     """
     if basis not in ("probability", "softmax"):
         raise bad_parameter("basis", "estimate", "'probability' or 'softmax'", basis)

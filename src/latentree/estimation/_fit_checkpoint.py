@@ -17,8 +17,6 @@ from ..errors import FileFormatError, LatentreeError
 from ..runner import CheckpointWriter, StopReason
 from ._fit import Fit
 
-__all__ = ["FitCheckpoint", "FitLocation", "FitSlot", "fit_slot"]
-
 Packed = Mapping[str, Any]
 
 
@@ -32,15 +30,7 @@ class FitCheckpoint:
 
     @classmethod
     def open(cls, path: str | os.PathLike[str], made_from: Mapping[str, Any]) -> FitCheckpoint:
-        """Read what the file holds, if it is there.
-
-        Parameters
-        ----------
-        path : str or path
-            The file.
-        made_from : mapping
-            What the fits depend on; a file made from anything else is refused.
-        """
+        """Read what the file holds, if it is there; one made from anything else is refused."""
         file = Checkpoint(path, "fit", {name: fingerprint(value) for name, value in made_from.items()})
         found = cls(CheckpointWriter(file))
         if file.exists():
@@ -71,23 +61,13 @@ class FitCheckpoint:
 
 @dataclass
 class FitSlot:
-    """Where one fit is kept.
-
-    Attributes
-    ----------
-    fit : mapping or None
-        The fit, if it is finished.
-    runs : mapping or None
-        Where its runs were, if it is under way.
-    seconds : float
-        Time that it took before.
-    """
+    """Where one fit is kept."""
 
     file: FitCheckpoint
     name: str
-    fit: Packed | None
-    runs: Packed | None
-    seconds: float
+    fit: Packed | None  # if it is finished
+    runs: Packed | None  # if it is under way
+    seconds: float  # that it took before
     began: float = field(default_factory=time.monotonic)
 
     def keep(self, pack: Callable[[], Packed]) -> None:
@@ -156,7 +136,7 @@ def _unpacked(packed: Packed, model: Model, table: Table) -> Fit:
             table=table,
             counts=Counts(_vector(packed, "counts", size), float(packed["log_likelihood"]), float(packed["weight"])),
             trace=_vector(packed, "trace"),
-            reason=_REASONS[packed["reason"]],
+            reason=StopReason.of(packed["reason"]),
             seed=None,
             seconds=float(packed["seconds"]),
             evaluations=int(packed["evaluations"]),
@@ -173,6 +153,3 @@ def _vector(packed: Packed, name: str, size: int | None = None) -> Any:
     if size is not None and len(array) != size:
         raise ValueError(f"'{name}' has {len(array)} entries, not {size}")
     return array
-
-
-_REASONS = {reason.value: reason for reason in StopReason}

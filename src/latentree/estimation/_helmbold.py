@@ -1,9 +1,9 @@
 """Helmbold's methods ([Whiley1999] 2.6; Helmbold, Schapire, Singer & Warmuth 1997): GP-eta, EG-eta and EM-eta.
 
 Each step maximises eta * (the mean log-likelihood to first order) less a distance from where one is (2.15), with row
-sums of one and, what W leaves out, no entry below zero. The distance gives the method its name: Euclidean, relative
-entropy or chi-squared. For the root's table EM-eta at eta = 1 is EM; elsewhere it is EM slowed down by the probability
-of the parent's state.
+sums of one and, what [Whiley1999] leaves out, no entry below zero. The distance gives the method its name: Euclidean,
+relative entropy or chi-squared. For the root's table EM-eta at eta = 1 is EM; elsewhere it is EM slowed down by the
+probability of the parent's state.
 
 The learning rate chooses itself unless it is given; a step that would lose is shortened, so that none diverges.
 """
@@ -22,8 +22,6 @@ from ._em_options import AscentOptions
 from ._line_search import Line, automatic_steps, paced
 from ._simplex import furthest, projected, released, reweighted, tangent
 from ._surface import FLOOR, Point
-
-__all__ = ["DISTANCES", "Helmbold", "RateOptions"]
 
 LEAST_SHARE = 1e-3
 """EM-eta keeps this share of an entry that it would send below zero: it multiplies, and could not bring it back."""

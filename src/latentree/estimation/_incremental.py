@@ -1,4 +1,4 @@
-"""Incremental EM and its kin ([Whiley1999] 2.3; Neal & Hinton 1998): E-steps for a part of the data, or a part of the states.
+"""Incremental EM and its kin ([Whiley1999] 2.3; Neal & Hinton 1998): E-steps for a part of the data or of the states.
 
 All but Nowlan's climb the free energy F = E_q log P(x) + H(q) in turn over q, the guess at what is hidden, and the
 parameters; with q the posterior everywhere F is the log-likelihood. What is traced is F.
@@ -26,17 +26,6 @@ from ._classes import order_of_rows
 from ._em_options import AscentOptions
 from ._surface import Point, Surface
 
-__all__ = [
-    "BLOCKS",
-    "BlockOptions",
-    "Incremental",
-    "Nowlan",
-    "NowlanOptions",
-    "Preferential",
-    "Sparse",
-    "SparseOptions",
-]
-
 BLOCKS = 16
 """Most blocks unless more are asked for; with fewer patterns, each is a block. More save few sweeps and cost time."""
 
@@ -63,8 +52,8 @@ class NowlanOptions(BlockOptions):
     decay: float | None = option(
         None,
         AnyOf(Number(above=0, below=1), OneOf(None)),
-        "what an observation leaves of the statistics before it (Whiley's lambda); None: 1 - 1/(4 N), a memory of four data "
-        "sets",
+        "what an observation leaves of the statistics before it (Whiley's lambda); None: 1 - 1/(4 N), a memory of four "
+        "data sets",
     )
 
 

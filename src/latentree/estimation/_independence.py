@@ -7,8 +7,6 @@ import numpy as np
 from ._classes import column_counts
 from ._fit import Fit
 
-__all__ = ["INDEPENDENT", "at_independence"]
-
 SAME = 1e-3
 """Log-likelihoods that differ by less are the same."""
 
@@ -21,15 +19,13 @@ INDEPENDENT = (
 def at_independence(fit: Fit) -> bool:
     """Whether the model explains the data no better than its own marginals do, though the tree could tie them together.
 
-    Theorem 2.1 of W: EM that starts at an independence model stays at one. Data whose columns, all but one, are
-    constant have nothing to tie together.
+    Theorem 2.1 of [Whiley1999]: EM that starts at an independence model stays at one. Data whose columns, all but one,
+    are constant have nothing to tie together.
 
     Examples
     --------
     >>> from latentree.estimation import em
-    >>> from latentree import Model
-    >>> from latentree import Table
-    >>> from latentree import Tree
+    >>> from latentree import Model, Table, Tree
     >>> table = Table.from_codes([[0, 0], [1, 1], [0, 1]], weights=[30, 40, 5])
     >>> even = Model(Tree.star(2, [2, 2]), table.variables, np.full(10, 0.5))
     >>> at_independence(em(even, table, accelerate=False)), at_independence(em(even, table))

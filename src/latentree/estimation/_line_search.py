@@ -9,8 +9,6 @@ import numpy as np
 from .._types import FloatArray
 from ._surface import FLOOR, Mask, Point
 
-__all__ = ["Line", "Path", "automatic_steps", "golden_section", "paced", "wolfe"]
-
 Path = Callable[[float], FloatArray]
 """Takes a learning rate; gives where it leads."""
 GOLDEN = 2.0 / (1.0 + 5.0**0.5)
@@ -110,7 +108,7 @@ def _between(a: float, fa: float, sa: float, b: float, fb: float, sb: float) -> 
 
 
 def golden_section(line: Line, accuracy: float = 1e-4) -> tuple[Point, float] | None:
-    """[Whiley1999] A.5.2 with the errata: alpha_1 = alpha_max (1 - tau). Ends when the interval is this share of the step."""
+    """[Whiley1999] A.5.2; errata: alpha_1 = alpha_max (1 - tau). Ends when the interval is this share of the step."""
     s, most = line.point.surface, line.most
     a0, a3 = 0.0, most
     a1, a2 = most * (1.0 - GOLDEN), most * GOLDEN

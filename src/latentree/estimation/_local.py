@@ -24,8 +24,6 @@ from ._em import EmRuns
 from ._em_options import FitOptions, Value
 from ._fit import Fit, evaluate
 
-__all__ = ["LocalOptions", "Place", "fit_local", "local_em"]
-
 
 @dataclass(frozen=True, eq=False)
 class LocalOptions(FitOptions):
@@ -39,24 +37,12 @@ class LocalOptions(FitOptions):
 
 @dataclass(frozen=True, eq=False)
 class Place:
-    """The neighbourhood of some connected nodes, cut out of a model.
+    """The neighbourhood of some connected nodes, cut out of a model as a tree of its own."""
 
-    Attributes
-    ----------
-    model : Model
-        The whole model, rooted at the first of the nodes.
-    nodes : tuple of int
-        The neighbourhood in the whole tree's numbering, parents first; position in it is the node in ``tree``.
-    tree : Tree
-        The neighbourhood as a tree of its own.
-    plan : Plan
-        Its plan, with the branches that hang off it as soft evidence.
-    """
-
-    model: Model
-    nodes: tuple[int, ...]
+    model: Model  # the whole model, rooted at the first of the nodes
+    nodes: tuple[int, ...]  # in the whole tree's numbering, parents first; position in it is the node in ``tree``
     tree: Tree
-    plan: Plan
+    plan: Plan  # with the branches that hang off the tree as soft evidence
 
     @classmethod
     def around(cls, model: Model, table: Table, nodes: Sequence[str | int]) -> Place:
@@ -79,12 +65,7 @@ class Place:
                 columns += [Evidence(at[v], e.ids) for e in evidence if e.node == v]
             else:
                 columns.append(_frozen_branch(model, evidence, table.weights, v, at[v]))
-        small = Tree(
-            np.array([at.get(int(tree.parent[v]), -1) for v in kept]),
-            tree.cardinality[kept],
-            _renumbered(tree.variable[kept]),
-            tuple(tree.names[v] for v in kept),
-        )
+        small = _cut_out(tree, kept)
         return cls(model, tuple(kept), small, Plan(small, columns, table.weights))
 
     @property
@@ -101,11 +82,13 @@ class Place:
         return self.model.with_parameters(whole, provenance=self.model.provenance)
 
 
-def _renumbered(variable: np.ndarray) -> np.ndarray:
-    observed = variable >= 0
-    out = np.full(len(variable), -1)
-    out[observed] = np.arange(observed.sum())
-    return out
+def _cut_out(tree: Tree, nodes: Sequence[int]) -> Tree:
+    """The part of a tree that some connected nodes are, parents first."""
+    at = {v: i for i, v in enumerate(nodes)}
+    observed = tree.variable[nodes] >= 0
+    variable = np.where(observed, np.cumsum(observed) - 1, -1)
+    parent = np.array([at.get(int(tree.parent[v]), -1) for v in nodes])
+    return Tree(parent, tree.cardinality[nodes], variable, tuple(tree.names[v] for v in nodes))
 
 
 def _frozen_branch(model: Model, evidence: Sequence[Evidence], weights: FloatArray, top: int, place: int) -> Evidence:
@@ -115,14 +98,11 @@ def _frozen_branch(model: Model, evidence: Sequence[Evidence], weights: FloatArr
     for v in branch:
         branch.extend(tree.children[v])
     at = {v: i for i, v in enumerate(branch)}
-    small = Tree(
-        np.array([-1] + [at[int(tree.parent[v])] for v in branch[1:]]),
-        tree.cardinality[branch],
-        _renumbered(tree.variable[branch]),
-    )
     uniform = np.full(tree.cardinality[top], 1.0 / tree.cardinality[top])
     parameters = np.concatenate([uniform, *(model.table(v).ravel() for v in branch[1:])])
-    plan = Plan(small, [Evidence(at[e.node], e.ids) for e in evidence if e.node in at], weights, root=0)
+    plan = Plan(
+        _cut_out(tree, branch), [Evidence(at[e.node], e.ids) for e in evidence if e.node in at], weights, root=0
+    )
     likelihood, log_scale, logs = plan.core.root_messages(parameters)
     return Evidence(place, plan.row_of, likelihood, log_scale, logs)
 
@@ -153,14 +133,8 @@ def fit_local(model: Model, table: Table, options: LocalOptions) -> Fit:
     began = time.perf_counter()
     clock = options.clock()
     place = Place.around(model, table, options.nodes)
-    runs = EmRuns(
-        place.plan,
-        place.parameters[None],
-        prior=options.prior,
-        basis=options.basis,
-        accelerate=options.accelerate,
-        n_jobs=options.n_jobs,
-    )
+    own = {name: getattr(options, name) for name in ("prior", "basis", "accelerate", "n_jobs")}
+    runs = EmRuns(place.plan, place.parameters[None], **own)
     stopped = runs.advance(options.max_iterations, options.tol, clock, options.on_progress)
     better = place.put_back(runs.parameters(0))
     return replace(

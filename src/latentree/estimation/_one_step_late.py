@@ -20,8 +20,6 @@ from ._em_options import AscentOptions, Value
 from ._line_search import paced
 from ._surface import Penalty, Point, Surface
 
-__all__ = ["LateOptions", "OneStepLate", "Penalty"]
-
 HALVINGS = 200
 
 

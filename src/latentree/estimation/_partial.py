@@ -18,8 +18,6 @@ from ._em import fit_em
 from ._em_options import EmOptions, Value
 from ._fit import Fit, held_mask
 
-__all__ = ["PartialOptions", "fit_partial", "hold_other_states", "partial_em"]
-
 
 @dataclass(frozen=True, eq=False)
 class PartialOptions(EmOptions):
@@ -51,9 +49,9 @@ def hold_other_states(tree: Tree, node: str | int, states: Sequence[int]) -> NDA
 def partial_em(model: Model, table: Table, node: str | int, states: Sequence[int], **options: Any) -> Fit:
     """Fit only the given states of one latent node, all else being held.
 
-    Together the states keep the probability they had: they divide it anew among themselves. That is EM for the model
-    of these states alone on the data weighted with the probability of belonging to them, as K describes it, except
-    that rows move between these states and the others as the fit goes on. Options are those of
+    Together the states keep the probability they had: they divide it anew among themselves. That is EM for the model of
+    these states alone on the data weighted with the probability of belonging to them, as [Karciauskas2005] describes
+    it, except that rows move between these states and the others as the fit goes on. Options are those of
     :func:`latentree.estimation.em`; what is ``held`` is held besides.
     """
     return fit_partial(model, table, PartialOptions.of({"node": node, "states": states, **options}, owner="partial_em"))

@@ -20,8 +20,6 @@ from ._em_options import ITERATIONS, TOLERANCE, EmOptions, Value
 from ._fit import Fit, held_mask
 from ._fit_checkpoint import fit_slot
 
-__all__ = ["RestartOptions", "fit_restarts", "random_starts", "restart_em", "successive_halving"]
-
 
 @dataclass(frozen=True, eq=False)
 class RestartOptions(EmOptions):
@@ -66,8 +64,8 @@ def restart_em(model: Model, table: Table, *, rng: np.random.Generator, **option
     """Fit from many random starts.
 
     After 1, 3, 7, 15, ... steps the best ``1/q`` of the starts go on, until ``finalists`` are left; these are run to
-    the end and the best is returned. (K: 64 or 16 starts, q = 2 or 10, one finalist, plain EM, tolerance 0.01, at most
-    200 steps.)
+    the end and the best is returned. ([Karciauskas2005]: 64 or 16 starts, q = 2 or 10, one finalist, plain EM,
+    tolerance 0.01, at most 200 steps.)
 
     Parameters
     ----------

@@ -1,7 +1,7 @@
 """Moving on products of simplices without leaving them.
 
-Every row of a table is a point of a simplex. Additive methods ([Whiley1999] 2.4-2.7) can step out of it; here is how far they may
-go, which entries rest at zero, and where a step that went too far is brought back to.
+Every row of a table is a point of a simplex. Additive methods ([Whiley1999] 2.4-2.7) can step out of it; here is
+how far they may go, which entries rest at zero, and where a step that went too far is brought back to.
 """
 
 from __future__ import annotations
@@ -12,8 +12,6 @@ from .._types import FloatArray
 from ._line_search import Line, wolfe
 from ._surface import FLOOR, Mask, Point, Surface
 
-__all__ = ["emptied", "furthest", "projected", "released", "reweighted", "tangent"]
-
 NEGLIGIBLE = 1e-9
 """An entry this small that goes on falling might as well be zero."""
 
@@ -21,9 +19,9 @@ NEGLIGIBLE = 1e-9
 def tangent(point: Point) -> tuple[FloatArray, Mask]:
     """The gradient along the simplices, and the entries that take part in it.
 
-    The mean of each row is taken off (W eliminates the last state instead, which makes a method depend on the order of
-    the states). Entries at zero that the gradient would push below rest there, and the others share their part; so do
-    entries that are nearly there, for they would stop every step.
+    The mean of each row is taken off ([Whiley1999] eliminates the last state instead, which makes a method depend on
+    the order of the states). Entries at zero that the gradient would push below rest there, and the others share their
+    part; so do entries that are nearly there, for they would stop every step.
     """
     s, g = point.surface, point.gradient
     loose = s.free.copy()
@@ -40,7 +38,7 @@ def tangent(point: Point) -> tuple[FloatArray, Mask]:
 def furthest(parameters: FloatArray, direction: FloatArray) -> float:
     """The longest step that crosses no boundary.
 
-    W (A.21) with the errata: the minimum over the coordinates. That none exceeds 1 follows from the sums.
+    [Whiley1999] (A.21) with the errata: the minimum over the coordinates. That none exceeds 1 follows from the sums.
     """
     falling = direction < 0
     if not falling.any():

@@ -21,8 +21,6 @@ from ..engine._plan import Passes
 from ._em_options import AscentOptions
 from ._fit import held_mask, pseudo_counts
 
-__all__ = ["FLOOR", "Mask", "Penalty", "Point", "Surface"]
-
 FLOOR = 1e-40
 """Stands for a probability of zero: far below what a sum of doubles can show, far above underflow."""
 
@@ -33,26 +31,14 @@ Penalty = Callable[[FloatArray], tuple[float, FloatArray]]
 
 @dataclass(frozen=True, eq=False)
 class Point:
-    """A place on the surface, and what one pass over the data tells about it.
-
-    Attributes
-    ----------
-    surface : Surface
-        The surface it lies on.
-    parameters, counts : float array
-        The place, and the expected counts there.
-    log_likelihood, objective : float
-        The objective is the log-likelihood plus the logarithm of the prior, less the penalty if there is one.
-    pull : float array or None
-        Derivatives of the penalty.
-    """
+    """A place on the surface, and what one pass over the data tells about it."""
 
     surface: Surface
     parameters: FloatArray
-    counts: FloatArray
+    counts: FloatArray  # expected
     log_likelihood: float
-    objective: float
-    pull: FloatArray | None = None
+    objective: float  # log-likelihood plus the logarithm of the prior, less the penalty if there is one
+    pull: FloatArray | None = None  # derivatives of the penalty
 
     @cached_property
     def completed(self) -> FloatArray:
@@ -63,7 +49,7 @@ class Point:
     def gradient(self) -> FloatArray:
         """Derivatives of the objective by the entries that may move, 0 for the others.
 
-        dL / d theta = E(N) / theta ([Whiley1999] 2.2 and A.5.1 with the errata: the derivative of a logarithm has 1 / P(y)).
+        dL / d theta = E(N) / theta ([Whiley1999] 2.2 and A.5.1; errata: the derivative of a logarithm has 1 / P(y)).
         """
         slope = self.completed / np.where(self.surface.free, np.maximum(self.parameters, FLOOR), 1.0)
         return slope if self.pull is None else np.where(self.surface.free, slope - self.pull, 0.0)
@@ -104,16 +90,7 @@ class Point:
 class Surface:
     """The objective of one model on one table, with what is held and believed beforehand.
 
-    Parameters
-    ----------
-    plan : Passes
-        Model structure and data.
-    start : float array
-        Where the climb starts. Entries that are zero there, without a prior that says otherwise, stay zero.
-    options : AscentOptions, optional
-        What is held and believed beforehand; or single options by keyword.
-    penalty : callable, optional
-        What is taken off the objective.
+    Entries that are zero at the start, without a prior that says otherwise, stay zero.
     """
 
     def __init__(

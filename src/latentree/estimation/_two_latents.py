@@ -8,32 +8,35 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from .._model import Counts, Model, row_sums, spread
-from .._options import Number, Whole, Wholes, check
+from .._options import Number, Whole, Wholes, check, option
 from .._table import Table
 from .._tree import Tree
 from .._types import FloatArray
 from ..engine._plan import Plan
-from ..runner import Budget, Clock, StopReason
-from ._em import ITERATIONS, TOLERANCE, check_limits
-from ._fit import Basis, Fit, pseudo_counts
+from ..runner import StopReason
+from ._ascent import ProgressReporter
+from ._em_options import FitOptions, Value, or_none
+from ._fit import Fit, pseudo_counts
 from ._restarts import random_starts
 
-__all__ = ["TwoLatentsFit", "fit_two_latents", "two_latents_em"]
+
+@dataclass(frozen=True, eq=False)
+class TwoLatentsOptions(FitOptions):
+    """Options of fits with two latents."""
+
+    n_init: int = option(64, Whole(1), "starts")
+    q: float = option(2.0, Number(above=1), "one in so many starts goes on")
+    start: Model | None = option(None, Value("a Model, or None", or_none(Model)), "instead of the first random start")
 
 
 @dataclass(frozen=True, eq=False)
 class TwoLatentsFit(Fit):
-    """A fit whose root state is a pair of independent latents.
-
-    Attributes
-    ----------
-    n_states : (int, int)
-        States of the two latents; the root of ``model`` has their product.
-    """
+    """A fit whose root state is a pair of independent latents, of so many states."""
 
     n_states: tuple[int, int]
 
@@ -51,38 +54,13 @@ class TwoLatentsFit(Fit):
 
 
 def fit_two_latents(
-    table: Table,
-    n_states: tuple[int, int],
-    *,
-    rng: np.random.Generator,
-    n_init: int = 64,
-    q: float = 2.0,
-    start: Model | None = None,
-    prior: float | None = None,
-    basis: Basis = "probability",
-    tol: float = TOLERANCE,
-    max_iterations: int = ITERATIONS,
-    budget: Budget | Clock | None = None,
-    n_jobs: int = 1,
+    table: Table, n_states: tuple[int, int], *, rng: np.random.Generator, **options: Any
 ) -> TwoLatentsFit:
     """Fit two independent latents above every leaf from many random starts.
 
-    Parameters
-    ----------
-    table : Table
-        The data.
-    n_states : (int, int)
-        States of the two latents.
-    rng : numpy.random.Generator
-        Source of the starts.
-    n_init, q
-        After 1, 3, 7, 15, ... steps the best ``1/q`` of the starts go on; the last is run to the end.
-    start : Model, optional
-        Parameters that take the place of the first start: those of another fit's ``model``.
-    prior : float, optional
-        Dirichlet parameter of every row, those of P(z1) and P(z2) included. Default: maximum likelihood.
-    basis, tol, max_iterations, budget, n_jobs
-        As in :func:`latentree.estimation.estimate`.
+    Options are ``n_init`` (64) starts, of which after 1, 3, 7, 15, ... steps the best ``1 / q`` (2) go on; ``start``, a
+    model whose parameters take the place of the first; and those of :func:`latentree.estimation.estimate`, the prior
+    being one number, for the rows of P(z1) and P(z2) too.
 
     Examples
     --------
@@ -94,70 +72,50 @@ def fit_two_latents(
     >>> np.allclose(np.outer(p1, p2).ravel(), fit.model.table("z"))
     True
     """
-    states = (tuple(n_states), Wholes(2, 1))
-    check("fit_two_latents", n_states=states, n_init=(n_init, Whole(1)), q=(q, Number(above=1)))
+    check("fit_two_latents", n_states=(tuple(n_states), Wholes(2, 1)))
+    own: TwoLatentsOptions = TwoLatentsOptions.of(options, owner="fit_two_latents")
     k1, k2 = map(int, n_states)
     tree = Tree.star(k1 * k2, table.cardinalities, names=table.names)
-    starts = random_starts(tree, n_init, rng)
-    root = rng.standard_exponential((n_init, k1 + k2))  # P(z1) and P(z2) uniform on their simplices
+    starts = random_starts(tree, own.n_init, rng)
+    root = rng.standard_exponential((own.n_init, k1 + k2))  # P(z1) and P(z2) uniform on their simplices
     pair = root[:, :k1, None] * root[:, None, k1:]
-    starts[:, : k1 * k2] = (pair / pair.sum(axis=(1, 2), keepdims=True)).reshape(n_init, -1)
-    if start is not None:
-        starts[0] = start.parameters
-    model = Model(tree, table.variables, starts[0])
-    return _run_em(model, table, (k1, k2), starts, q, prior, basis, tol, max_iterations, budget, n_jobs)
+    starts[:, : k1 * k2] = (pair / pair.sum(axis=(1, 2), keepdims=True)).reshape(own.n_init, -1)
+    if own.start is not None:
+        starts[0] = own.start.parameters
+    return _run_em(Model(tree, table.variables, starts[0]), table, (k1, k2), starts, own)
 
 
-def two_latents_em(
-    fit: TwoLatentsFit,
-    *,
-    prior: float | None = None,
-    basis: Basis = "probability",
-    tol: float = TOLERANCE,
-    max_iterations: int = ITERATIONS,
-    budget: Budget | Clock | None = None,
-    n_jobs: int = 1,
-) -> TwoLatentsFit:
+def two_latents_em(fit: TwoLatentsFit, **options: Any) -> TwoLatentsFit:
     """EM from the parameters of a fit, with another prior perhaps."""
-    starts = fit.model.parameters[None].copy()
-    return _run_em(fit.model, fit.table, fit.n_states, starts, 2.0, prior, basis, tol, max_iterations, budget, n_jobs)
+    own: TwoLatentsOptions = TwoLatentsOptions.of(options, owner="two_latents_em")
+    return _run_em(fit.model, fit.table, fit.n_states, fit.model.parameters[None].copy(), own)
 
 
 def _run_em(
-    model: Model,
-    table: Table,
-    n_states: tuple[int, int],
-    runs: FloatArray,
-    q: float,
-    prior: float | None,
-    basis: Basis,
-    tol: float,
-    max_iterations: int,
-    budget: Budget | Clock | None,
-    n_jobs: int,
+    model: Model, table: Table, n_states: tuple[int, int], runs: FloatArray, options: TwoLatentsOptions
 ) -> TwoLatentsFit:
     began = time.perf_counter()
-    check_limits(tol, max_iterations, n_jobs)
-    clock = budget if isinstance(budget, Clock) else (budget or Budget()).start()
+    clock = options.clock()
     plan = Plan.of(model, table)
-    step = _Step(model.tree, n_states, prior, basis)
+    step = _Step(model.tree, n_states, options)
+    report = ProgressReporter("EM", options.max_iterations, clock, options.on_progress)
     traces: list[list[float]] = [[] for _ in runs]
     reason, spent, rung, i = StopReason.ITERATIONS, 0, 1, 0
-    log_likelihood, counts = plan.evaluate_batch(runs, n_jobs=n_jobs)
-    for i in range(1, max_iterations + 1):
-        new = step.maximised(counts, runs)
-        log_likelihood, counts = plan.evaluate_batch(new, n_jobs=n_jobs)
-        spent += len(new)
-        objective = log_likelihood + step.log_prior(new)
+    log_likelihood, counts = plan.evaluate_batch(runs, n_jobs=options.n_jobs)
+    for i in range(1, options.max_iterations + 1):
+        runs = step.maximised(counts, runs)
+        log_likelihood, counts = plan.evaluate_batch(runs, n_jobs=options.n_jobs)
+        spent += len(runs)
+        objective = log_likelihood + step.log_prior(runs)
+        report(i, float(objective.max()))
         for trace, value in zip(traces, objective, strict=True):
             trace.append(float(value))
-        runs = new
         if len(runs) > 1 and i == rung:
-            best = np.sort(np.argsort(-objective, kind="stable")[: max(1, int(len(runs) / q))])
+            best = np.sort(np.argsort(-objective, kind="stable")[: max(1, int(len(runs) / options.q))])
             runs, counts, log_likelihood = runs[best], counts[best], log_likelihood[best]
             traces = [traces[b] for b in best]
             rung = 2 * rung + 1
-        elif len(runs) == 1 and i > 1 and traces[0][-1] - traces[0][-2] < tol:
+        elif len(runs) == 1 and i > 1 and traces[0][-1] - traces[0][-2] < options.tol:
             reason = StopReason.CONVERGED
             break
         if clock.expired:
@@ -165,26 +123,18 @@ def _run_em(
             break
     at = int(np.argmax([t[-1] for t in traces]))
     own = np.array(traces[at])
-    return TwoLatentsFit(
-        model=model.with_parameters(runs[at], provenance=model.provenance),
-        table=table,
-        counts=Counts(counts[at], float(log_likelihood[at]), float(table.weights.sum())),
-        trace=own,
-        reason=reason,
-        seed=None,
-        seconds=time.perf_counter() - began,
-        evaluations=spent + len(runs),
-        starts=own[-1:],
-        n_states=n_states,
-    )
+    best_model = model.with_parameters(runs[at], provenance=model.provenance)
+    found = Counts(counts[at], float(log_likelihood[at]), float(table.weights.sum()))
+    seconds, evaluations = time.perf_counter() - began, spent + len(runs)
+    return TwoLatentsFit(best_model, table, found, own, reason, None, seconds, evaluations, own[-1:], n_states)
 
 
 class _Step:
     """The M-step: leaves as ever, the root as the product of the marginals of its counts."""
 
-    def __init__(self, tree: Tree, n_states: tuple[int, int], prior: float | None, basis: Basis) -> None:
+    def __init__(self, tree: Tree, n_states: tuple[int, int], options: TwoLatentsOptions) -> None:
         self.tree, self.n_states = tree, n_states
-        added = pseudo_counts(tree, prior, basis)
+        added = pseudo_counts(tree, options.prior, options.basis)
         self.added = np.zeros(tree.size) if added is None else added
         self.root = float(self.added[0])  # for each state of either factor
 

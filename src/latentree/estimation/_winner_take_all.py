@@ -1,4 +1,4 @@
-"""Winner-take-all EM ([Whiley1999] 2.3; Neal & Hinton 1998): each row wholly in its most probable hidden state, at least at first.
+"""Winner-take-all EM ([Whiley1999] 2.3; Neal & Hinton 1998): each row wholly in its most probable hidden state.
 
 The hidden state of a row is that of all its latents together, found by passing maxima instead of sums. The free energy
 of such a guess is the log-likelihood of the completed data; it rises until no row changes its state. Plain EM, which
@@ -8,70 +8,53 @@ lifts it further, goes on from there.
 from __future__ import annotations
 
 import time
-from dataclasses import replace
-from typing import Any
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from .._model import Counts, Model
+from .._options import Flag, option
 from .._table import Table
 from .._types import FloatArray
 from ..engine._messages import Messages
 from ..engine._plan import Plan
-from ..runner import Budget, Clock, OnProgress, StopReason
-from ._ascent import ProgressReporter, clock_of, fitted, started
-from ._em import ITERATIONS, TOLERANCE, check_limits, em
-from ._fit import Basis, Fit, Held, Prior
+from ..runner import StopReason
+from ._ascent import ProgressReporter, fitted, started
+from ._em import fit_em
+from ._em_options import AscentOptions, EmOptions
+from ._fit import Fit
 from ._surface import Surface
 
-__all__ = ["most_probable", "winner_take_all"]
 
+@dataclass(frozen=True, eq=False)
+class WinnerOptions(AscentOptions):
+    """Options of winner-take-all EM.
 
-def winner_take_all(
-    model: Model,
-    table: Table,
-    *,
-    prior: Prior = None,
-    basis: Basis = "probability",
-    held: Held = (),
-    tol: float = TOLERANCE,
-    max_iterations: int = ITERATIONS,
-    budget: Budget | Clock | None = None,
-    n_jobs: int = 1,
-    on_progress: OnProgress | None = None,
-    plan: Plan | None = None,
-    finish: bool = True,
-) -> Fit:
-    """Winner-take-all EM, then plain EM; see :func:`latentree.estimation.estimate`.
-
-    Parameters
-    ----------
-    model, table
-        Start and data.
-    prior, basis, held, tol, max_iterations, budget, n_jobs, on_progress, plan
-        As in :func:`latentree.estimation.estimate`.
-    finish : bool
-        Go on with EM when no row changes its state any more. Otherwise the result maximises the likelihood of the
-        completed data, not that of the data.
+    Unless it finishes with EM, the result maximises the likelihood of the completed data, not that of the data.
     """
+
+    finish: bool = option(True, Flag(), "go on with EM when no row changes its state any more")
+
+
+def winner_take_all(model: Model, table: Table, options: WinnerOptions) -> Fit:
+    """Winner-take-all EM, then plain EM; see :func:`latentree.estimation.estimate`."""
     began = time.perf_counter()
-    check_limits(tol, max_iterations, n_jobs)
-    clock = clock_of(budget)
-    plan = plan or Plan.of(model, table)
-    s = Surface(plan, model.parameters, prior=prior, basis=basis, held=held, n_jobs=n_jobs)
+    clock, most = options.clock(), options.max_iterations
+    plan = options.whole_plan(model, table)
+    s = Surface(plan, model.parameters, options)
     point = started(s, model.parameters)
     if not np.isfinite(point.objective):
         return fitted(point, model, table, StopReason.IMPOSSIBLE, [point.objective], began)
-    progress = ProgressReporter("winner-take-all", max_iterations, clock, on_progress)
+    progress = ProgressReporter("winner-take-all", most, clock, options.on_progress)
     first = theta = point.parameters
     trace: list[float] = []
     reason = StopReason.ITERATIONS
     try:
-        while len(trace) <= max_iterations:
+        while len(trace) <= most:
             completed = most_probable(plan, theta)
             s.evaluations += 1
             energy = completed.log_likelihood + s.log_prior(theta)
-            if trace and not energy - trace[-1] >= max(tol, 1e-300):
+            if trace and not energy - trace[-1] >= max(options.tol, 1e-300):
                 reason = StopReason.CONVERGED
                 break
             trace.append(energy)
@@ -82,20 +65,12 @@ def winner_take_all(
             theta = s.maximised(np.where(s.free, completed.vector + s.pseudo, 0.0), theta)
     except KeyboardInterrupt:
         reason = StopReason.INTERRUPTED
-    if not finish or reason is not StopReason.CONVERGED or len(trace) > max_iterations:
+    if not options.finish or reason is not StopReason.CONVERGED or len(trace) > most:
         return fitted(s.at(theta), model, table, reason, trace or [point.objective], began)
-    theta = _softened(s, theta, first, trace[-1])
-    options: dict[str, Any] = {"prior": prior, "basis": basis, "held": held, "tol": tol, "n_jobs": n_jobs}
-    soft = em(
-        model.with_parameters(theta, provenance=model.provenance),
-        table,
-        accelerate=False,
-        max_iterations=max(max_iterations - len(trace) + 1, 1),
-        budget=clock,
-        on_progress=on_progress,
-        plan=plan,
-        **options,
-    )
+    start = model.with_parameters(_softened(s, theta, first, trace[-1]), provenance=model.provenance)
+    plain = {name: getattr(options, name) for name in AscentOptions.names()}
+    left = {"max_iterations": max(most - len(trace) + 1, 1), "budget": clock, "plan": plan}
+    soft = fit_em(start, table, EmOptions(**{**plain, **left}, accelerate=False))
     whole = np.concatenate([trace[:-1], soft.trace])  # the first E-step of EM lifts the free energy where one stands
     spent = s.evaluations + soft.evaluations
     return replace(soft, trace=whole, evaluations=spent, seconds=time.perf_counter() - began)

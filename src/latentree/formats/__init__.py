@@ -101,13 +101,12 @@ def _kind_of(path: str | os.PathLike[str]) -> str:
     if found is None:
         if bare.endswith(WORKBOOKS):
             raise FileFormatError("'{file}': Excel workbooks are not read. Save the sheet as CSV.", file=name)
-        raise ParameterError(
+        message = (
             "'{file}': the name does not tell the kind of file, ending in none of {endings}. "
-            "Give {format}, for example {example}.",
-            file=name,
-            endings=", ".join(SUFFIXES),
-            format=Advice("format"),
-            example=Advice("format", "csv"),
+            "Give {format}, for example {example}."
+        )
+        raise ParameterError(
+            message, file=name, endings=", ".join(SUFFIXES), format=Advice("format"), example=Advice("format", "csv")
         )
     return found
 

@@ -41,18 +41,6 @@ def read_arff(path: PathLike, *, encoding: str | None = None) -> Frame:
 
     A nominal attribute keeps its declared order, and knows values that no row has; ``?`` is missing; a number in braces
     at the end of a row is its weight. Sparse rows, dates and relational attributes are not read.
-
-    Parameters
-    ----------
-    path : str or path
-        The file, gzipped or not.
-    encoding : str, optional
-        Its encoding. Default: as its byte order mark says, else UTF-8.
-
-    Raises
-    ------
-    FileFormatError
-        When it is not such a file; the message names the line.
     """
     at = os.fspath(path)
     lines = _lines(read_text_file(path, encoding), at)

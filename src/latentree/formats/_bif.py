@@ -59,11 +59,6 @@ def dumps(model: Model) -> str:
     Names of nodes and states are made of letters, digits and ``_``; others are changed, with a warning, and kept in a
     property, where :func:`loads` finds them. So are latent nodes, types of states and bins. The provenance is not kept.
 
-    Parameters
-    ----------
-    model : Model
-        The model.
-
     Examples
     --------
     >>> from latentree import Tree
@@ -108,19 +103,6 @@ def dumps(model: Model) -> str:
 
 def loads(text: str, *, latent: Latent = None) -> Model:
     """Make a model from the text of a BIF file.
-
-    Parameters
-    ----------
-    text : str
-        The text.
-    latent : sequence of str or "inner", optional
-        Names of the latent nodes, or ``"inner"`` for all that have children. Default: those that the file says are,
-        which it does if latentree or pgmpy wrote it.
-
-    Raises
-    ------
-    FileFormatError
-        When the text is not such a file, or not a tree; the message names the line or the node.
 
     Examples
     --------

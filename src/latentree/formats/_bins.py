@@ -32,18 +32,9 @@ def equal_frequency(values: NDArray[Any], counts: FloatArray, n_bins: int) -> Fl
 
     The edges are the quantiles 1/n, 2/n, ... of the weighted values by the second definition of Hyndman and Fan (1996,
     The American Statistician 50, 361-365): the smallest value with at least that share of the weight at or below it,
-    and half way to the next value if the share is met exactly. Two bins thus mean ``x > median`` ([Karciauskas2005] 6.3.3), and a
-    weight means what repeating the value means. Where many values are equal, edges fall together and there are fewer
-    bins. An edge at the largest value would leave nothing above; it moves below that value.
-
-    Parameters
-    ----------
-    values : array [values]
-        Distinct values, rising.
-    counts : array [values]
-        Their weights, above 0.
-    n_bins : int
-        How many bins to aim at.
+    and half way to the next value if the share is met exactly. Two bins thus mean ``x > median`` ([Karciauskas2005]
+    6.3.3), and a weight means what repeating the value means. Where many values are equal, edges fall together and
+    there are fewer bins. An edge at the largest value would leave nothing above; it moves below that value.
 
     Examples
     --------
@@ -82,24 +73,15 @@ def explicit_edges(name: str, given: Iterable[Any]) -> FloatArray:
 
 def bad_bins(name: str, got: object) -> ParameterError:
     """Say what the bins of one column must be."""
-    return ParameterError(
+    message = (
         "{bins}: column '{column}' needs a whole number of bins of at least 2, or edges in ascending order. "
-        "Got {got!r} instead.",
-        bins=Advice("bins"),
-        column=name,
-        got=got,
+        "Got {got!r} instead."
     )
+    return ParameterError(message, bins=Advice("bins"), column=name, got=got)
 
 
 def bin_labels(edges: Sequence[float] | FloatArray, *, whole: bool = False) -> tuple[str, ...]:
     """Readable names of the bins.
-
-    Parameters
-    ----------
-    edges : sequence of float
-        Bin ``i`` holds the values above ``edges[i-1]`` up to and with ``edges[i]``.
-    whole : bool
-        The values are whole numbers, so that each bin can name its first and its last.
 
     Examples
     --------
@@ -128,9 +110,10 @@ def _distinct_texts(numbers: Iterable[float]) -> list[str]:
 
 
 def merge_neighbours(counts: FloatArray, least: float) -> list[list[int]]:
-    """Merge ordered values until each group has enough cases: the smallest group joins its smaller neighbour ([Zhang2004] 5.2).
+    """Merge ordered values until each group has enough cases.
 
-    Of equally small groups the first is merged, with the neighbour before it if both are equal.
+    The smallest group joins its smaller neighbour ([Zhang2004] 5.2). Of equally small groups the first is merged, with
+    the neighbour before it if both are equal.
 
     Examples
     --------
@@ -164,15 +147,6 @@ def merge_rest(counts: FloatArray, least: float, pooled: Iterable[int] = ()) -> 
 
     A pool that is rare itself stays so. Values without order have no neighbour that it could join, and an answer that
     many gave must not be lost because two people gave another.
-
-    Parameters
-    ----------
-    counts : array
-        Weight of each value.
-    least : float
-        What every value that stays must have.
-    pooled : iterable of int
-        Values that are the pool already; they are returned if others join them.
 
     Examples
     --------

@@ -147,26 +147,9 @@ def learn(
 ) -> Coding:
     """Find the states of a column.
 
-    Parameters
-    ----------
-    name : str
-        The variable's name.
-    column : Column
-        The data.
-    weights : array, optional
-        Weight of each row; values of weight zero do not exist.
-    missing : collection of str
-        Cells that stand for a missing one; the empty one always does.
-    bins : int, optional
-        How many bins to cut the column into if it is continuous.
-    cut : int or sequence of float, optional
-        How many bins to cut this column into, or at which edges, whatever numbers it holds.
-    merge_rare : float, optional
-        Merge values that fewer cases have.
-    keep_levels : bool
-        Whether declared levels that no row has are states. Otherwise the variable remembers them.
-    note : callable, optional
-        Is told in words what was merged.
+    Values of weight zero do not exist. ``bins`` cuts the column if it is continuous, ``cut`` (a number of bins, or
+    edges) whatever numbers it holds. Values that fewer than ``merge_rare`` cases have are merged, which ``note`` is
+    told in words. Declared levels that no row has are states with ``keep_levels``; otherwise they are remembered.
 
     Examples
     --------
@@ -181,11 +164,7 @@ def learn(
         column = replace(column, levels=tuple(map(str, column.levels)), untyped=True)
         values = _values(name, column, column.counts(weights), gone)
     if not (values.counts > 0).any():
-        raise DataError(
-            "Column '{column}' has no values: every cell is missing. Leave it out with {drop}.",
-            column=name,
-            drop=drop_advice(name),
-        )
+        raise _refused(name, "has no values: every cell is missing. Leave it out with {drop}.")
     never_seen: tuple[State, ...] = ()
     if column.declared and not keep_levels and not (column.ordered and merge_rare is not None):
         # Levels of a scale that merge with their neighbours cost nothing, and keep their place on it.
@@ -201,25 +180,22 @@ def learn(
 def _not_numbers(where: _Where) -> DataError:
     """Name the first cell that is not a number, and how many there are."""
     if where.column.declared:
-        return DataError(
-            "Column '{column}' cannot be cut by {bins}: it has categories of its own. Turn it into numbers first.",
-            column=where.name,
-            bins=Advice("bins"),
+        return _refused(
+            where.name, "cannot be cut by {bins}: it has categories of its own. Turn it into numbers first."
         )
     bad = np.array([number_in(str(v)) is None for v in where.values.items], dtype=bool)
     row, found = where.first(bad)
     value = where.values.items[where.value_in(row)]
     comma = isinstance(value, str) and DECIMAL_COMMA.fullmatch(value)
-    return DataError(
-        "Column '{column}' cannot be cut by {bins}: it holds {value!r} in {row}, which is not a number{many}. "
-        + (DECIMAL_ADVICE if comma else "Make it missing, or a number."),
-        column=where.name,
-        bins=Advice("bins"),
-        value=value,
-        row=Row(row),
-        many=_of_many(found),
-        decimal=DECIMAL,
-    )
+    text = "cannot be cut by {bins}: it holds {value!r} in {row}, which is not a number{many}. "
+    text += DECIMAL_ADVICE if comma else "Make it missing, or a number."
+    return _refused(where.name, text, value=value, row=Row(row), many=_of_many(found))
+
+
+def _refused(column: str, text: str, **more: Any) -> DataError:
+    """Say what is wrong with a column; the text may name ways to cut it, to leave it out and to read its numbers."""
+    ways = {"bins": Advice("bins"), "cut": Advice("bins", {column: 3}), "drop": drop_advice(column), "decimal": DECIMAL}
+    return DataError("Column '{column}' " + text, column=column, **ways, **more)
 
 
 def _of_many(found: int) -> str:
@@ -227,28 +203,12 @@ def _of_many(found: int) -> str:
 
 
 def match(
-    variable: Variable,
-    column: Column,
-    weights: FloatArray | None,
-    *,
-    missing: Missing | Collection[str],
-    unseen: str,
+    variable: Variable, column: Column, weights: FloatArray | None, *, missing: Missing | Collection[str], unseen: str
 ) -> Coding:
-    """Code a column by the states of a variable that is given.
+    """Code a column by the states of a variable that is given; numbers are cut at its edges, if it has any.
 
-    Parameters
-    ----------
-    variable : Variable
-        The variable; if it has edges, numbers are cut at them.
-    column : Column
-        The data.
-    weights : array, optional
-        Weight of each row; rows of weight zero may hold anything.
-    missing : collection of str
-        Cells that stand for a missing one, unless the variable has a state of that name. A variable that was cut has
-        no such states: its missing cells are taken out before it is cut.
-    unseen : {"error", "missing"}
-        What to do with a value that is not a state.
+    Rows of weight zero may hold anything. A cell that is ``missing`` is so unless the variable has a state of that
+    name; a variable that was cut has none.
     """
     gone = (missing if isinstance(missing, Missing) else Missing(missing)).among(column.levels, column.untyped)
     recode = np.full(len(column.levels) + 1, -1, dtype=np.int16)
@@ -294,17 +254,7 @@ def _unknown_state(
 
 
 def with_points(column: Column, missing: Missing, *, every: bool) -> Column:
-    """Put points for decimal commas, in a column of text that is one of numbers then.
-
-    Parameters
-    ----------
-    column : Column
-        The column.
-    missing : Missing
-        What is not a number in any case.
-    every : bool
-        Whether all cells must be numbers for it. Otherwise every cell that looks like one is changed.
-    """
+    """Put points for decimal commas in cells that look like numbers; with ``every``, only if all are numbers then."""
     if len(column.levels) == 0 or not all(isinstance(v, str) for v in column.levels):
         return column
     bare = [v.strip() for v in column.levels]
@@ -365,12 +315,8 @@ def _refuse_twins(name: str, levels: list[Any]) -> None:
     texts = [v for v in levels if isinstance(v, str)]
     if len(set(texts)) < len(texts):
         twice = next(t for i, t in enumerate(texts) if t in texts[:i])
-        raise DataError(
-            "Column '{column}' has several categories that are '{twice}' but for blanks around it. Make them one, for "
-            "example by stripping the text before it becomes a category.",
-            column=name,
-            twice=twice,
-        )
+        text = "has several categories that are '{twice}' but for blanks around it. Make them one, for example by "
+        raise _refused(name, text + "stripping the text before it becomes a category.", twice=twice)
 
 
 def _numbers(levels: list[Any]) -> NDArray[Any] | None:
@@ -483,13 +429,9 @@ def _learn_numbers(
 def _continuous(where: _Where, numbers: NDArray[Any]) -> DataError:
     row, _ = where.first(numbers != np.floor(numbers))
     weights = " If it says how much each row counts, use it as weights with {weights}." if numbers.min() >= 0 else ""
-    return DataError(
-        f"Column '{{column}}' is continuous ({{row}}: {{value!r}}). {CUT_OR_DROP}{weights}",
-        row=Row(row),
-        value=float(numbers[where.value_in(row)]),
-        weights=InPython("weights", where.name, "sample_weight= of fit"),
-        **_cut_or_drop(where.name),
-    )
+    text = f"is continuous ({{row}}: {{value!r}}). {CUT_OR_DROP}{weights}"
+    own = InPython("weights", where.name, "sample_weight= of fit")
+    return _refused(where.name, text, row=Row(row), value=float(numbers[where.value_in(row)]), weights=own)
 
 
 def _cut(where: _Where, edges: FloatArray, whole: bool) -> Coding:
@@ -500,47 +442,28 @@ def _cut(where: _Where, edges: FloatArray, whole: bool) -> Coding:
 CUT_OR_DROP = "Cut it with {bins}, for example {cut}, or leave it out with {drop}."
 
 
-def _cut_or_drop(name: str) -> dict[str, Any]:
-    return {
-        "column": name, "bins": Advice("bins"), "cut": Advice("bins", {name: 3}), "drop": drop_advice(name),
-    }  # fmt: skip
-
-
 def _refuse_many(where: _Where) -> None:
     found = len(where.values.items)
     if found > MANY_NUMBERS or (found > FEW_NUMBERS and where.total < CASES_PER_NUMBER * found):
-        raise DataError(
-            "Column '{column}' has {found:,} different numbers in {total:,.6g} cases, like a measurement. "
-            f"{CUT_OR_DROP} If they are names of categories, make them text.",
-            found=found,
-            total=where.total,
-            **_cut_or_drop(where.name),
-        )
+        text = "has {found:,} different numbers in {total:,.6g} cases, like a measurement. "
+        text += f"{CUT_OR_DROP} If they are names of categories, make them text."
+        raise _refused(where.name, text, found=found, total=where.total)
 
 
 def _refuse_identifier(where: _Where) -> None:
     found = int((where.values.counts > 0).sum())
     if where.total >= IDENTIFIER_ROWS and found > IDENTIFIER_SHARE * where.total:
-        raise DataError(
-            "Column '{column}' has {found:,} different values in {total:,.6g} cases, like an identifier. "
-            "Leave it out with {drop}"
-            + (", or cut it with {cut} if it is a measurement." * where.values.are_numbers or "."),
-            found=found,
-            total=where.total,
-            **_cut_or_drop(where.name),
-        )
+        text = "has {found:,} different values in {total:,.6g} cases, like an identifier. Leave it out with {drop}"
+        text += ", or cut it with {cut} if it is a measurement." if where.values.are_numbers else "."
+        raise _refused(where.name, text, found=found, total=where.total)
 
 
 def _refuse_infinite(name: str, column: Column, weights: FloatArray | None, endless: NDArray[np.bool_]) -> None:
     """Refuse levels that are infinite, in rows that count."""
     row, found = first_cell(column, endless, weights)
     if found:
-        raise DataError(
-            "Column '{column}', {row}: the value is infinite{many}. Make it missing or a finite number.",
-            column=name,
-            row=Row(row),
-            many=_of_many(found),
-        )
+        message = "Column '{column}', {row}: the value is infinite{many}. Make it missing or a finite number."
+        raise DataError(message, column=name, row=Row(row), many=_of_many(found))
 
 
 # ---- states of text and the like ---------------------------------------------------------------------------------
@@ -562,15 +485,9 @@ def _learn_states(where: _Where, merge_rare: float | None) -> Coding:
         groups, names, pool = _merged(states, values.counts, order, merge_rare, ordered)
         _tell_merged(where, states, groups, names, merge_rare)
     if len(groups) > MAX_STATES:
-        raise DataError(
-            "Column '{column}' has {found:,} different values; at most {most:,} are possible. "
-            "Merge the rare ones with {merge}, or leave it out with {drop}.",
-            column=where.name,
-            found=len(groups),
-            most=MAX_STATES,
-            merge=Advice("merge_rare", 30),
-            drop=drop_advice(where.name),
-        )
+        text = f"has {len(groups):,} different values; at most {MAX_STATES:,} are possible. "
+        text += "Merge the rare ones with {merge}, or leave it out with {drop}."
+        raise _refused(where.name, text, merge=Advice("merge_rare", 30))
     code_of = np.empty(len(states), dtype=np.int64)
     for code, group in enumerate(groups):
         code_of[group] = code
@@ -594,16 +511,9 @@ def _refuse_decimal_commas(where: _Where) -> None:
     commas = [DECIMAL_COMMA.fullmatch(t) is not None for t in texts]
     if any(commas) and all(c or number_in(t) is not None for c, t in zip(commas, texts, strict=True)):
         row, _ = where.first(np.array(commas, dtype=bool))
-        raise DataError(
-            "Column '{column}' has {found:,} different values that look like numbers with decimal commas "
-            "({row}: {value!r}). Read the file with {decimal}, or leave it out with {drop}.",
-            column=where.name,
-            found=len(texts),
-            row=Row(row),
-            value=texts[where.value_in(row)],
-            decimal=DECIMAL,
-            drop=drop_advice(where.name),
-        )
+        text = f"has {len(texts):,} different values that look like numbers with decimal commas "
+        text += "({row}: {value!r}). Read the file with {decimal}, or leave it out with {drop}."
+        raise _refused(where.name, text, row=Row(row), value=texts[where.value_in(row)])
 
 
 def _tell_merged(where: _Where, states: list[State], groups: list[list[int]], names: list[State], least: float) -> None:

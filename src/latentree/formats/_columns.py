@@ -128,13 +128,6 @@ def check_cells(raw: Any, name: str) -> None:
 def column_from(raw: Any, name: str = "x1") -> Column:
     """Find the distinct values of one column.
 
-    Parameters
-    ----------
-    raw : sequence, array or series
-        A list, a NumPy array, a pandas, Polars or PyArrow column, or a :class:`Column`, which is returned as it is.
-    name : str
-        What to call it in errors.
-
     Examples
     --------
     >>> column = column_from(["yes", "no", None, "yes"])
@@ -272,13 +265,11 @@ def _decoded(cell: bytes, name: str, row: int) -> str:
     try:
         return cell.decode()
     except UnicodeDecodeError:
-        raise DataError(
+        message = (
             "Column '{column}', {row}: the bytes {cell!r} are not UTF-8 text. Decode the column first, for example "
-            "with numpy.char.decode(column, 'latin-1').",
-            column=name,
-            row=Row(row),
-            cell=cell,
-        ) from None
+            "with numpy.char.decode(column, 'latin-1')."
+        )
+        raise DataError(message, column=name, row=Row(row), cell=cell) from None
 
 
 def _from_whole(array: NDArray[Any]) -> Column:
@@ -376,13 +367,11 @@ def drop_advice(*names: str) -> Advice:
 
 def unreadable(name: str, what: str) -> DataError:
     """Say that a column holds something that cannot be a state."""
-    return DataError(
+    message = (
         "Column '{column}' holds {what}, which cannot be states. Turn it into text or numbers first, "
-        "or leave it out with {drop}.",
-        column=name,
-        what=what,
-        drop=drop_advice(name),
+        "or leave it out with {drop}."
     )
+    return DataError(message, column=name, what=what, drop=drop_advice(name))
 
 
 def some(values: Sequence[Any], most: int = 8) -> str:

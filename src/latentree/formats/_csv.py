@@ -120,13 +120,11 @@ def csv_pieces(
                     return
                 yield Frame(piece)
         except (csv.Error, _RaggedError):
-            raise FileFormatError(
+            message = (
                 "'{file}': the rows are not all of one length, or a quote is not closed. Repair the file, or give "
-                "{delimiter} if {between!r} is not what separates cells.",
-                file=name,
-                delimiter=Advice("delimiter"),
-                between=between,
-            ) from None
+                "{delimiter} if {between!r} is not what separates cells."
+            )
+            raise FileFormatError(message, file=name, delimiter=Advice("delimiter"), between=between) from None
 
 
 def _check_delimiter(delimiter: str | None) -> None:
@@ -149,17 +147,6 @@ def write_csv(
     data: Table | Frame | Mapping[str, Sequence[Any]], path: PathLike, *, delimiter: str = ",", weights: str = "weight"
 ) -> None:
     """Write columns, or the distinct rows of a table and their weights, to a CSV file.
-
-    Parameters
-    ----------
-    data : Table, Frame or dict
-        What to write. ``None`` is written as an empty cell.
-    path : str or path
-        The file; gzipped if the name ends in ``.gz``. It is replaced in one step.
-    delimiter : str
-        What to put between cells.
-    weights : str
-        With a table: what to call the column of weights.
 
     Examples
     --------
@@ -261,13 +248,11 @@ def _names(first: list[str], path: str) -> list[str]:
     seen: set[str] = set()
     for name in names:
         if name in seen:
-            raise DataError(
+            message = (
                 "'{file}': two columns are called '{column}'. Rename one of them, "
-                "or use {header} if the first line is not a header.",
-                file=path,
-                column=name,
-                header=Advice("header", False),
+                "or use {header} if the first line is not a header."
             )
+            raise DataError(message, file=path, column=name, header=Advice("header", False))
         seen.add(name)
     return names
 
@@ -297,20 +282,16 @@ def _located(lines: _Bounded, half: bool, above: int) -> FileFormatError:
             row = next(reader)
         except csv.Error as error:
             if "field limit" in str(error):
-                return FileFormatError(
+                message = (
                     "'{file}', line {line}: a cell has more than {most:,} characters. Perhaps a quote that opens it is "
-                    "not closed.",
-                    **where,
-                    line=start + above,
-                    most=csv.field_size_limit(),
+                    "not closed."
                 )
-            return FileFormatError(
+                return FileFormatError(message, **where, line=start + above, most=csv.field_size_limit())
+            message = (
                 "'{file}', line {line}: the quotes do not match ({error}). "
-                'A quoted cell must end with a quote, and a quote inside it must be doubled ("").',
-                **where,
-                line=start + above,
-                error=error,
+                'A quoted cell must end with a quote, and a quote inside it must be doubled ("").'
             )
+            return FileFormatError(message, **where, line=start + above, error=error)
         if not _is_blank(row):  # a file of one column has no rows of other lengths but longer ones
             expected = expected or len(row)
             if len(row) != expected:

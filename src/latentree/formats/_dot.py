@@ -12,11 +12,6 @@ def dumps(model: Model) -> str:
 
     Latent nodes are ellipses, manifest ones boxes; numbers of states stand in brackets.
 
-    Parameters
-    ----------
-    model : Model
-        The model.
-
     Examples
     --------
     >>> from latentree import Tree

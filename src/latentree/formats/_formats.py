@@ -78,11 +78,7 @@ DATA_FORMATS = Registry(
             "cells separated by commas, semicolons or tabs", (".csv",), f"{PACKAGE}._csv:read_csv", _TABLE_OPTIONS
         ),
         "tsv": DataFormat(
-            "cells separated by tabs",
-            (".tsv", ".tab"),
-            f"{PACKAGE}._csv:read_csv",
-            _TABLE_OPTIONS,
-            {"delimiter": "\t"},
+            "cells separated by tabs", (".tsv", ".tab"), f"{PACKAGE}._csv:read_csv", _TABLE_OPTIONS, {"delimiter": "\t"}
         ),
         "parquet": DataFormat("Apache Parquet", (".parquet", ".pq"), f"{PACKAGE}._parquet:read_parquet"),
         "arff": DataFormat("ARFF of Weka", (".arff",), f"{PACKAGE}._arff:read_arff", ("encoding",)),

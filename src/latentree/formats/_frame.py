@@ -72,8 +72,9 @@ def table_from(
         what repeating the row means. Rows of weight zero are dropped; values seen only there do not exist.
     bins : int or dict, optional
         An int cuts every continuous column into that many bins of equal frequency, two bins being ``x > median``
-        ([Karciauskas2005] 6.3.3). A dict says for each column by name how many bins it gets or at which edges it is cut. Continuous
-        are numbers with fractions, whole numbers with more than 20 values, and every column of an array of floats.
+        ([Karciauskas2005] 6.3.3). A dict says for each column by name how many bins it gets or at which edges it is
+        cut. Continuous are numbers with fractions, whole numbers with more than 20 values, and every column of an array
+        of floats.
     unseen : {"error", "missing"}
         With ``variables``: what to do with a value that is not a state. A level that the earlier data declared but no
         row had is missing, with a warning, whatever is given here.
@@ -84,10 +85,10 @@ def table_from(
     decimal : {".", ","}
         With ``","``, text columns whose cells all read as numbers with decimal commas hold numbers.
     merge_rare : float, optional
-        Merge values that fewer cases have ([Zhang2004] 5.2 uses 30). Numbers merge with the smaller neighbour into bins, ordered
-        categories and answers of a well-known scale with the smaller neighbour into ``a | b``, until each has as many.
-        Other rare values become ``(other)``, which may be rare itself: no frequent value joins it. Values that come
-        later and are not known belong to ``(other)`` too. The variable says what was merged.
+        Merge values that fewer cases have ([Zhang2004] 5.2 uses 30). Numbers merge with the smaller neighbour into
+        bins, ordered categories and answers of a well-known scale with the smaller neighbour into ``a | b``, until each
+        has as many. Other rare values become ``(other)``, which may be rare itself: no frequent value joins it. Values
+        that come later and are not known belong to ``(other)`` too. The variable says what was merged.
     keep_levels : bool
         Make states of declared levels (categories of a data frame, nominal values of an ARFF file) that no row has.
         Otherwise they are left out, with a warning, and the variable remembers them.
@@ -363,13 +364,8 @@ def _row_columns(rows: Sequence[Any]) -> dict[str, Any]:
                 "A list of data must hold rows, each a list of values. {row} is {got!r}.", row=Row(i, True), got=row
             )
         if len(row) != len(rows[0]):
-            raise DataError(
-                "{row} has {found} values but {first} has {expected}. All rows need the same number.",
-                row=Row(i, True),
-                found=len(row),
-                first=Row(0),
-                expected=len(rows[0]),
-            )
+            message = "{row} has {found} values but {first} has {expected}. All rows need the same number."
+            raise DataError(message, row=Row(i, True), found=len(row), first=Row(0), expected=len(rows[0]))
     return {f"x{i + 1}": list(cells) for i, cells in enumerate(zip(*rows, strict=True))}
 
 
@@ -462,13 +458,10 @@ def common_length(raw: Mapping[str, Any], chosen: Sequence[str]) -> int:
     for name in chosen:
         check_cells(raw[name], name)
         if len(raw[name]) != len(raw[first]):
-            raise DataError(
-                "Column '{column}' has {found} values but '{first}' has {expected}. All columns need the same number.",
-                column=name,
-                found=len(raw[name]),
-                first=first,
-                expected=len(raw[first]),
+            message = (
+                "Column '{column}' has {found} values but '{first}' has {expected}. All columns need the same number."
             )
+            raise DataError(message, column=name, found=len(raw[name]), first=first, expected=len(raw[first]))
     return len(raw[first])
 
 

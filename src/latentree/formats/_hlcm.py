@@ -29,20 +29,7 @@ AWKWARD = re.compile(r"[^\w.+<>=()-]+")
 
 
 def read_hlcm(path: PathLike, *, encoding: str | None = None) -> Frame:
-    """Read an HLCM file; listed states that no pattern has are known but, by default, not counted.
-
-    Parameters
-    ----------
-    path : str or path
-        The file, gzipped or not.
-    encoding : str, optional
-        Its encoding. Default: as its byte order mark says, else UTF-8.
-
-    Raises
-    ------
-    FileFormatError
-        When it is not such a file; the message names the line.
-    """
+    """Read an HLCM file; listed states that no pattern has are known but, by default, not counted."""
     states: dict[str, tuple[str, ...]] = {}
     codes, weights = array("i"), array("d")
     named = False
@@ -78,15 +65,6 @@ def write_hlcm(table: Table, path: PathLike, *, name: str = "data") -> None:
     """Write the distinct rows of a table to an HLCM file.
 
     Names and states have blanks, colons and the like replaced by ``_``, for which the format has no room.
-
-    Parameters
-    ----------
-    table : Table
-        The data.
-    path : str or path
-        The file; gzipped if the name ends in ``.gz``. It is replaced in one step.
-    name : str
-        What to call the data in the file.
 
     Examples
     --------

@@ -40,53 +40,21 @@ from typing import Any
 
 import numpy as np
 
-from .._files import MAX_BYTES, read_text, write_atomically
+from .._files import MAX_BYTES
 from .._model import Model
 from .._tree import Tree
 from .._variables import State, Variable, looks_merged, read_from_text
 from ..errors import FileFormatError, LatentreeError, ModelError
-from ._network import from_the_root
+from ._network import check_different, from_the_root
 from ._recipe import KEY, Recipe
 
-__all__ = ["FORMAT", "VERSION", "dumps", "load", "loads", "save", "schema"]
+__all__ = ["FORMAT", "VERSION", "dumps", "loads", "schema"]
 
 FORMAT = "latentree-model"
 VERSION = 1
 
 SUM_TOLERANCE = 1e-6
 """How far the probabilities of a row may be from one in all."""
-
-
-def save(model: Model, path: str | os.PathLike[str]) -> None:
-    """Write a model file; it is there whole or, after any failure, as it was before.
-
-    Parameters
-    ----------
-    model : Model
-        The model.
-    path : str or path
-        The file to make or replace.
-    """
-    write_atomically(path, dumps(model))
-
-
-def load(path: str | os.PathLike[str]) -> Model:
-    """Read a model file.
-
-    Parameters
-    ----------
-    path : str or path
-        The file.
-
-    Raises
-    ------
-    FileFormatError
-        When the file is damaged, foreign or from a newer version; the message says what is wrong where.
-    """
-    try:
-        return loads(read_text(path))
-    except FileFormatError as error:
-        raise FileFormatError(f"Cannot read the model file '{os.fspath(path)}': {error}") from None
 
 
 def schema() -> dict[str, Any]:
@@ -106,12 +74,6 @@ def schema() -> dict[str, Any]:
 
 def dumps(model: Model) -> str:
     """Turn a model into the text of a model file, the same text for the same model.
-
-    Parameters
-    ----------
-    model : Model
-        The model. In its provenance, NumPy numbers become plain ones, tuples and arrays lists, dates text, and the
-        numbers that JSON does not have ``"NaN"``, ``"Infinity"`` and ``"-Infinity"``.
 
     Examples
     --------
@@ -237,16 +199,6 @@ def _plain(value: Any, where: str) -> Any:
 
 def loads(text: str) -> Model:
     """Make a model from the text of a model file.
-
-    Parameters
-    ----------
-    text : str
-        What :func:`dumps` gave, or something like it. Nodes may come in any order.
-
-    Raises
-    ------
-    FileFormatError
-        When the text is not a model file; the message says what is wrong where.
 
     Examples
     --------
@@ -419,8 +371,8 @@ def _node(raw: Any, position: int) -> _Node:
 
 
 def _check_names(variables: Sequence[Variable], nodes: Sequence[_Node]) -> None:
-    _check_different([v.name for v in variables], "variables")
-    _check_different([n.name for n in nodes], "nodes")
+    check_different([v.name for v in variables], "variables")
+    check_different([n.name for n in nodes], "nodes")
     states = {v.name: v.cardinality for v in variables}
     shown = {n.name for n in nodes if not n.latent}
     for node in nodes:
@@ -435,14 +387,6 @@ def _check_names(variables: Sequence[Variable], nodes: Sequence[_Node]) -> None:
     for name in states:
         if name not in shown:
             raise FileFormatError(f"Variable '{name}' has no node.")
-
-
-def _check_different(names: Sequence[str], what: str) -> None:
-    seen: set[str] = set()
-    for name in names:
-        if name in seen:
-            raise FileFormatError(f"Two {what} are called '{name}'.")
-        seen.add(name)
 
 
 def _tree(nodes: Sequence[_Node], variables: Sequence[Variable]) -> Tree:

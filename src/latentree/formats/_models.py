@@ -64,39 +64,24 @@ def load(
     """
     kind = format or format_of(path) or "json"
     Registry("format", {name: one for name, one in FORMATS.items() if one.is_read}).find(kind, owner="load")
-    if kind == "json":
-        if latent is not None:
-            raise bad_parameter("latent", "load", "None for a file of latentree, which says it itself", latent)
-        return _load_own(path)
+    if kind == "json" and latent is not None:
+        raise bad_parameter("latent", "load", "None for a file of latentree, which says it itself", latent)
+    from .._files import preceded, read_text
     from ._text import read_bytes, read_text_file
     from ._tokens import MAX_CHARACTERS
 
-    own = _module(kind)
+    more: dict[str, Any] = {} if kind == "json" else {"latent": latent}
     try:
-        if FORMATS[kind].is_xml:
-            content: Any = read_bytes(path, max_bytes=MAX_CHARACTERS)
+        if kind == "json":
+            content: Any = read_text_file(path) if os.fspath(path).lower().endswith(".gz") else read_text(path)
+        elif FORMATS[kind].is_xml:
+            content = read_bytes(path, max_bytes=MAX_CHARACTERS)
         else:
             content = read_text_file(path, encoding, max_bytes=4 * MAX_CHARACTERS)
-        model: Model = own.loads(content, latent=latent)
+        model: Model = _module(kind).loads(content, **more)
     except FileFormatError as error:
-        raise FileFormatError(
-            "Cannot read the model file '{file}': {error}", file=os.fspath(path), error=error
-        ) from None
+        raise preceded(error, "Cannot read the model file '{model}': ", model=os.fspath(path)) from None
     return model
-
-
-def _load_own(path: str | os.PathLike[str]) -> Model:
-    from ._json import load as load_json, loads
-    from ._text import read_text_file
-
-    if not os.fspath(path).lower().endswith(".gz"):
-        return load_json(path)
-    try:
-        return loads(read_text_file(path))
-    except FileFormatError as error:
-        raise FileFormatError(
-            "Cannot read the model file '{file}': {error}", file=os.fspath(path), error=error
-        ) from None
 
 
 def save(model: Model, path: str | os.PathLike[str], *, format: str | None = None) -> None:

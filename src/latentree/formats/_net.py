@@ -36,11 +36,6 @@ def dumps(model: Model) -> str:
     Names of nodes and states are made of letters, digits and ``_``, which is all that some readers take; others are
     changed, with a warning, and kept in a property, where :func:`loads` finds them; those of nodes as labels too.
     Latent nodes, types of states and bins are properties. The provenance is not kept.
-
-    Parameters
-    ----------
-    model : Model
-        The model.
     """
     nodes = network_of(model, DIALECT)
     lines = ["net", "{", "  node_size = (80 40);", "}"]
@@ -67,18 +62,6 @@ def loads(text: str, *, latent: Latent = None) -> Model:
 
     Read are networks of discrete chance nodes with tables; not classes, decisions, utilities, and tables given by
     expressions.
-
-    Parameters
-    ----------
-    text : str
-        The text.
-    latent : sequence of str or "inner", optional
-        Names of the latent nodes, or ``"inner"`` for all that have children. Default: those that the file says are.
-
-    Raises
-    ------
-    FileFormatError
-        When the text is not such a file, or not a tree; the message names the line or the node.
 
     Examples
     --------

@@ -27,6 +27,7 @@ from __future__ import annotations
 
 import re
 import warnings
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, Protocol, TypeVar
@@ -46,6 +47,7 @@ __all__ = [
     "Latent",
     "Node",
     "Room",
+    "check_different",
     "from_the_root",
     "network_of",
     "only_parent",
@@ -74,21 +76,7 @@ EXACT, ROUNDED, CARELESS = 1e-6, 1e-4, 0.02
 
 @dataclass(frozen=True, eq=False)
 class Node:
-    """A node as a file has it: text, and a table with a row for each state of its parent.
-
-    Parameters
-    ----------
-    name : str
-        Its name.
-    states : sequence of str
-        Its states.
-    parent : str or None
-        Name of its parent.
-    table : float array [states of the parent, states]
-        P(node | parent).
-    properties : mapping
-        What else is said of it.
-    """
+    """A node as a file has it: text, and a table with a row for each state of its parent."""
 
     name: str
     states: tuple[str, ...]
@@ -99,17 +87,7 @@ class Node:
 
 @dataclass(frozen=True)
 class Dialect:
-    """What a format can hold.
-
-    Parameters
-    ----------
-    title : str
-        What people call it.
-    names, states : pattern
-        What the names of nodes and states must look like.
-    reserved : set of str
-        Words that are neither, in small letters.
-    """
+    """What a format can hold."""
 
     title: str
     names: re.Pattern[str]
@@ -194,30 +172,17 @@ class Room:
 
 
 def to_model(nodes: Sequence[Node], latent: Latent = None) -> Model:
-    """Make a model of the nodes of a file.
-
-    Parameters
-    ----------
-    nodes : sequence of Node
-        The nodes, in any order. Manifest variables come in this order unless properties say another.
-    latent : sequence of str or "inner", optional
-        Names of the latent nodes, or ``"inner"`` for all that have children. Default: those that properties name.
-
-    Raises
-    ------
-    FileFormatError
-        When the nodes are not a tree, a table is none of probabilities, or a property is damaged.
-    """
+    """Make a model of the nodes of a file."""
     if not nodes:
         raise FileFormatError("There are no nodes in the file.")
-    _check_names([n.name for n in nodes])
+    check_different([n.name for n in nodes])
     ordered = from_the_root(nodes)
     states = {n.name: len(n.states) for n in nodes}
     for node in ordered:
         _check_shape(node, 1 if node.parent is None else states[node.parent])
     try:
         names = {n.name: _own_name(n) for n in ordered}
-        _check_names(list(names.values()))
+        check_different(list(names.values()))
         hidden = _hidden(nodes, names, latent)
         variables = {n.name: _variable(n, names[n.name]) for n in nodes if n.name not in hidden}
         columns = _columns(nodes, hidden)
@@ -236,12 +201,11 @@ def to_model(nodes: Sequence[Node], latent: Latent = None) -> Model:
         raise FileFormatError(str(error)) from None
 
 
-def _check_names(names: Sequence[str]) -> None:
-    seen: set[str] = set()
-    for name in names:
-        if name in seen:
-            raise FileFormatError(f"Two nodes are called '{name}'.")
-        seen.add(name)
+def check_different(names: Sequence[str], what: str = "nodes") -> None:
+    """Refuse two things of one name."""
+    if len(set(names)) < len(names):
+        twice = next(name for name, often in Counter(names).items() if often > 1)
+        raise FileFormatError(f"Two {what} are called '{twice}'.")
 
 
 def _check_shape(node: Node, n_rows: int) -> None:

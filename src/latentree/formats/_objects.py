@@ -16,11 +16,6 @@ def to_networkx(model: Model) -> Any:
 
     Its nodes have the attributes ``latent``, ``states`` and ``table``, P(node | parent) with a row for each state of
     the parent.
-
-    Parameters
-    ----------
-    model : Model
-        The model.
     """
     nx = _imported("networkx", "networkx")
     graph = nx.DiGraph()
@@ -36,11 +31,6 @@ def to_pgmpy(model: Model) -> Any:
 
     Names and states stay as they are. Only a variable with states that are equal to Python (1, 1.0 and True) gets text
     for all of them.
-
-    Parameters
-    ----------
-    model : Model
-        The model.
     """
     models = _imported("pgmpy.models", "pgmpy")
     cpd = _imported("pgmpy.factors.discrete", "pgmpy").TabularCPD
@@ -68,11 +58,6 @@ def to_pyagrum(model: Model) -> Any:
     """Turn a model into a Bayesian network of pyAgrum.
 
     Its states are text there: those of a manifest variable as ``str`` gives them, ``s0``, ``s1``, ... for a latent.
-
-    Parameters
-    ----------
-    model : Model
-        The model.
     """
     gum = _imported("pyagrum", "pyagrum")
     network = gum.BayesNet("latentree")

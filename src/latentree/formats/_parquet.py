@@ -20,20 +20,7 @@ CELLS_A_BYTE, UNSUSPECTED = 32, 2**27
 
 
 def read_parquet(path: PathLike, *, columns: list[str] | None = None) -> Frame:
-    """Read a Parquet file; categories keep their order.
-
-    Parameters
-    ----------
-    path : str or path
-        The file.
-    columns : list of str, optional
-        Read only these.
-
-    Raises
-    ------
-    LatentreeError
-        When PyArrow is not installed.
-    """
+    """Read a Parquet file; categories keep their order."""
     table = _arrow_table(path, columns)
     return Frame(named(table.column_names, table.columns))
 
@@ -63,11 +50,8 @@ def _check_size(file: Any, path: PathLike, columns: list[str] | None, size: int)
     most = min(MAX_CELLS, max(UNSUSPECTED, CELLS_A_BYTE * size))
     n_columns = file.metadata.num_columns if columns is None else len(columns)
     if file.metadata.num_rows * n_columns > most:
-        raise FileFormatError(
+        message = (
             "'{file}' has {rows:,} rows of {columns:,} columns; at most {most:,} cells of a file of its size are read "
-            "at once. Leave out columns, or cut the file into several.",
-            file=os.fspath(path),
-            rows=file.metadata.num_rows,
-            columns=n_columns,
-            most=most,
+            "at once. Leave out columns, or cut the file into several."
         )
+        raise FileFormatError(message, file=os.fspath(path), rows=file.metadata.num_rows, columns=n_columns, most=most)

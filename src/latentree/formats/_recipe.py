@@ -218,43 +218,27 @@ def _tupled(value: Any) -> Any:
     return tuple(_tupled(own) for own in value) if isinstance(value, list | tuple) else value
 
 
-def _is_text(value: Any) -> bool:
-    return value is None or isinstance(value, str)
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def _are_bins(value: Any) -> bool:
+    if not isinstance(value, Mapping):
+        return value is None or _is_number(value)
+    return all(all(map(_is_number, cut if isinstance(cut, tuple) else (cut,))) for cut in value.values())
 
 
 def _are_texts(value: Any) -> bool:
     return isinstance(value, tuple) and all(isinstance(own, str) for own in value)
 
 
-def _is_flag(value: Any) -> bool:
-    return isinstance(value, bool)
-
-
-def _is_number(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool)
-
-
-def _is_cut(value: Any) -> bool:
-    return _is_number(value) or (isinstance(value, tuple) and all(map(_is_number, value)))
-
-
-def _are_bins(value: Any) -> bool:
-    return value is None or (all(map(_is_cut, value.values())) if isinstance(value, Mapping) else _is_number(value))
-
-
 _RULES: dict[str, Callable[[Any], bool]] = {
+    **dict.fromkeys(("drop", "missing"), _are_texts),
+    **dict.fromkeys(("header", "default_missing", "keep_levels"), lambda value: isinstance(value, bool)),
+    **dict.fromkeys(("weights", "format", "encoding", "delimiter"), lambda value: isinstance(value, str | None)),
     "columns": lambda value: value is None or _are_texts(value),
-    "drop": _are_texts,
-    "weights": _is_text,
-    "format": _is_text,
-    "encoding": _is_text,
-    "delimiter": _is_text,
-    "header": _is_flag,
     "decimal": lambda value: value in (".", ","),
-    "missing": _are_texts,
-    "default_missing": _is_flag,
     "bins": _are_bins,
     "merge_rare": lambda value: value is None or _is_number(value),
-    "keep_levels": _is_flag,
     "unseen": lambda value: value in ("error", "missing"),
 }

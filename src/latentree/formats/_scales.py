@@ -8,78 +8,41 @@ from .._variables import State
 
 __all__ = ["scale_order"]
 
-SCALES: tuple[tuple[str, ...], ...] = (
-    ("no", "yes"),
-    ("no", "don't know", "yes"),
-    ("no", "maybe", "yes"),
-    ("false", "true"),
-    (
-        "strongly disagree|disagree strongly|completely disagree|totally disagree",
-        "disagree",
-        "somewhat disagree|slightly disagree|disagree somewhat|disagree slightly|rather disagree",
-        "neither|neutral|undecided|neither agree nor disagree|neither disagree nor agree|no opinion",
-        "somewhat agree|slightly agree|agree somewhat|agree slightly|rather agree",
-        "agree",
-        "strongly agree|agree strongly|completely agree|totally agree",
-    ),
-    (
-        "very dissatisfied",
-        "dissatisfied",
-        "somewhat dissatisfied",
-        "neither|neutral|neither satisfied nor dissatisfied",
-        "somewhat satisfied",
-        "satisfied",
-        "very satisfied",
-    ),
-    (
-        "never",
-        "almost never",
-        "rarely|seldom",
-        "occasionally",
-        "sometimes",
-        "often|frequently",
-        "usually",
-        "very often",
-        "almost always",
-        "always",
-    ),
-    ("very poor", "very bad", "poor", "bad", "fair|average", "good", "very good", "excellent"),
-    ("none", "very low", "low", "medium|moderate|middle|mid|average", "high", "very high"),
-    ("none", "mild", "moderate", "severe"),
-    (
-        "not at all",
-        "not at all important",
-        "unimportant|not important",
-        "a little|slightly important|a little important",
-        "somewhat|somewhat important|moderately important|moderately",
-        "important|quite|quite a bit",
-        "very|very important|very much",
-        "extremely|extremely important",
-    ),
-    ("very unlikely", "unlikely", "somewhat unlikely", "neutral", "somewhat likely", "likely", "very likely"),
-    ("much worse", "worse", "the same|same", "better", "much better"),
-    ("small", "medium", "large"),
-    ("young", "middle|middle-aged|middle aged", "old"),
-)
-"""From low to high. Words with a bar between them stand for each other and are not told apart."""
+SCALES = """
+no < yes
+no < don't know < yes
+no < maybe < yes
+false < true
+strongly disagree|disagree strongly|completely disagree|totally disagree < disagree
+    < somewhat disagree|slightly disagree|disagree somewhat|disagree slightly|rather disagree
+    < neither|neutral|undecided|neither agree nor disagree|neither disagree nor agree|no opinion
+    < somewhat agree|slightly agree|agree somewhat|agree slightly|rather agree < agree
+    < strongly agree|agree strongly|completely agree|totally agree
+very dissatisfied < dissatisfied < somewhat dissatisfied < neither|neutral|neither satisfied nor dissatisfied
+    < somewhat satisfied < satisfied < very satisfied
+never < almost never < rarely|seldom < occasionally < sometimes < often|frequently < usually < very often
+    < almost always < always
+very poor < very bad < poor < bad < fair|average < good < very good < excellent
+none < very low < low < medium|moderate|middle|mid|average < high < very high
+none < mild < moderate < severe
+not at all < not at all important < unimportant|not important < a little|slightly important|a little important
+    < somewhat|somewhat important|moderately important|moderately < important|quite|quite a bit
+    < very|very important|very much < extremely|extremely important
+very unlikely < unlikely < somewhat unlikely < neutral < somewhat likely < likely < very likely
+much worse < worse < the same|same < better < much better
+small < medium < large
+young < middle|middle-aged|middle aged < old
+"""
+"""From low to high; an indented line goes on with the scale above. Words with a bar between them are not told apart."""
 
 _RANKS: tuple[dict[str, int], ...] = tuple(
-    {word: rank for rank, words in enumerate(scale) for word in words.split("|")} for scale in SCALES
+    {word.strip(): rank for rank, words in enumerate(scale.split(" < ")) for word in words.split("|")}
+    for scale in SCALES.strip().replace("\n    ", " ").splitlines()
 )
 
 
 def scale_order(states: Sequence[State]) -> list[int] | None:
     """Order the states of a variable by a well-known scale.
-
-    Parameters
-    ----------
-    states : sequence
-        The states. Capitals do not count.
-
-    Returns
-    -------
-    list of int or None
-        Positions in order, if all states are text of one scale and at different places of it.
 
     Examples
     --------

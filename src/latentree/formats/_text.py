@@ -48,22 +48,7 @@ MARKS = ((codecs.BOM_UTF8, "utf-8-sig"), (codecs.BOM_UTF16_LE, "utf-16"), (codec
 
 
 def read_text_file(path: PathLike, encoding: str | None = None, *, max_bytes: int = MAX_BYTES) -> str:
-    """Read a text file, unpacked if it is gzipped.
-
-    Parameters
-    ----------
-    path : str or path
-        The file.
-    encoding : str, optional
-        Its encoding. Default: as its byte order mark says, else UTF-8.
-    max_bytes : int
-        How large it may be, unpacked.
-
-    Raises
-    ------
-    FileFormatError
-        When it is not text of that encoding, or too large; the message says where.
-    """
+    """Read a text file, unpacked if it is gzipped."""
     data = read_bytes(path, max_bytes=max_bytes)
     name = os.fspath(path)
     if encoding is None:
@@ -74,23 +59,14 @@ def read_text_file(path: PathLike, encoding: str | None = None, *, max_bytes: in
         raise bad_parameter("encoding", "read_table", "the name of an encoding, such as 'cp1252'", encoding) from None
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
+        message = "'{file}', line {line}: byte {at} (0x{byte:02x}) is not {encoding} text. " + ENCODING_ADVICE
         raise FileFormatError(
-            "'{file}', line {line}: byte {at} (0x{byte:02x}) is not {encoding} text. " + ENCODING_ADVICE,
-            file=name,
-            line=line,
-            at=error.start,
-            byte=data[error.start],
-            encoding=encoding,
-            **ENCODINGS,
+            message, file=name, line=line, at=error.start, byte=data[error.start], encoding=encoding, **ENCODINGS
         ) from None
     if "\0" in text:
         line = text.count("\n", 0, text.index("\0")) + 1
-        raise FileFormatError(
-            "'{file}', line {line}: a zero character. This is not a text file; see {format}.",
-            file=name,
-            line=line,
-            format=Advice("format"),
-        )
+        message = "'{file}', line {line}: a zero character. This is not a text file; see {format}."
+        raise FileFormatError(message, file=name, line=line, format=Advice("format"))
     return text.removeprefix("\ufeff")
 
 
@@ -116,12 +92,9 @@ def open_text_file(path: PathLike, encoding: str | None = None) -> Iterator[Text
                 "encoding", "read_table", "the name of an encoding, such as 'cp1252'", encoding
             ) from None
         except UnicodeDecodeError as error:
+            message = "'{file}' is not {encoding} text (0x{byte:02x} is in it). " + ENCODING_ADVICE
             raise FileFormatError(
-                "'{file}' is not {encoding} text (0x{byte:02x} is in it). " + ENCODING_ADVICE,
-                file=name,
-                encoding=own,
-                byte=error.object[error.start],
-                **ENCODINGS,
+                message, file=name, encoding=own, byte=error.object[error.start], **ENCODINGS
             ) from None
         except (EOFError, gzip.BadGzipFile, zlib.error) as error:
             raise FileFormatError(
@@ -131,13 +104,6 @@ def open_text_file(path: PathLike, encoding: str | None = None) -> Iterator[Text
 
 def lines_in(read: Callable[[int], str], name: str) -> Iterator[str]:
     r"""Cut text into lines with their ends, piece by piece; a line that is too long is refused before it is read.
-
-    Parameters
-    ----------
-    read : callable
-        Gives the next characters, at most as many as it is asked for.
-    name : str
-        What to call the file.
 
     Examples
     --------
@@ -156,12 +122,10 @@ def lines_in(read: Callable[[int], str], name: str) -> Iterator[str]:
             yield line
         rest = whole[end:]
         if len(rest) > MAX_LINE:
-            raise FileFormatError(
-                "'{file}', line {line}: more than {most:,} characters without a line end. Such lines are not read.",
-                file=name,
-                line=n_lines + 1,
-                most=MAX_LINE,
+            message = (
+                "'{file}', line {line}: more than {most:,} characters without a line end. Such lines are not read."
             )
+            raise FileFormatError(message, file=name, line=n_lines + 1, most=MAX_LINE)
     yield from io.StringIO(rest, newline="")
 
 
@@ -208,11 +172,9 @@ def _unpacked(data: bytes, path: PathLike, max_bytes: int) -> bytes:
             "'{file}' is damaged: it cannot be unpacked ({error}).", file=os.fspath(path), error=error
         ) from None
     if limit < len(out) <= max_bytes:
-        raise FileFormatError(
+        message = (
             "'{file}' unpacks to more than {limit:,} bytes, {ratio} times its size or more, like a file made to fill "
-            "the memory. Unpack it by hand if it is what it should be.",
-            file=os.fspath(path),
-            limit=limit,
-            ratio=RATIO,
+            "the memory. Unpack it by hand if it is what it should be."
         )
+        raise FileFormatError(message, file=os.fspath(path), limit=limit, ratio=RATIO)
     return out

@@ -21,13 +21,6 @@ ESCAPED = re.compile(r"\\(.)", re.DOTALL)
 class Tokens:
     """The words, numbers, quoted texts and signs of a text, one after the other.
 
-    Parameters
-    ----------
-    text : str
-        The whole text.
-    pattern : pattern
-        What a token looks like. What matches its group ``skip`` (blanks, comments) is passed over.
-
     Notes
     -----
     The end of the text reads as an empty token.

@@ -32,11 +32,6 @@ def dumps(model: Model) -> str:
     Identifiers are made of letters, digits and ``_`` and start with a letter. Others are changed, with a warning, and
     kept in a property, where :func:`loads` finds them; GeNIe shows the original names of nodes as titles. Latent nodes,
     types of states and bins are properties too. The provenance is not kept.
-
-    Parameters
-    ----------
-    model : Model
-        The model.
     """
     nodes = network_of(model, DIALECT)
     lines = [HEAD, "<nodes>"]
@@ -84,18 +79,6 @@ def loads(data: str | bytes, *, latent: Latent = None) -> Model:
 
     General (``cpt``) and deterministic nodes are read, by their identifiers. Influence diagrams, equations and noisy
     gates are not.
-
-    Parameters
-    ----------
-    data : str or bytes
-        The content; bytes are decoded as the file itself says.
-    latent : sequence of str or "inner", optional
-        Names of the latent nodes, or ``"inner"`` for all that have children. Default: those that the file says are.
-
-    Raises
-    ------
-    FileFormatError
-        When this is not such a file, or not a tree; the message names the line or the node.
 
     Examples
     --------

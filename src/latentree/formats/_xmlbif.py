@@ -24,11 +24,6 @@ def dumps(model: Model) -> str:
 
     Latent nodes, types of states and bins are kept in properties, where :func:`loads` finds them; so are names with
     control characters and the like, which are changed with a warning. The provenance is not kept.
-
-    Parameters
-    ----------
-    model : Model
-        The model.
     """
     nodes = network_of(model, DIALECT)
     lines = [HEAD]
@@ -48,18 +43,6 @@ def dumps(model: Model) -> str:
 
 def loads(data: str | bytes, *, latent: Latent = None) -> Model:
     """Make a model from the content of an XMLBIF file.
-
-    Parameters
-    ----------
-    data : str or bytes
-        The content; bytes are decoded as the file itself says.
-    latent : sequence of str or "inner", optional
-        Names of the latent nodes, or ``"inner"`` for all that have children. Default: those that the file says are.
-
-    Raises
-    ------
-    FileFormatError
-        When this is not such a file, or not a tree; the message names the line or the node.
 
     Examples
     --------

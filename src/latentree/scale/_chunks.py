@@ -7,7 +7,8 @@ import os
 import re
 import tempfile
 import time
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._data import Data
+from .._files import preceded
 from .._table import Table
 from .._types import FloatArray
 from .._variables import State, Variable
@@ -337,11 +339,7 @@ def _length(piece: Any) -> int:
 
 
 def _in_memory(
-    merger: Merger,
-    raw: Raw | None,
-    variables: Sequence[Variable] | None,
-    options: Mapping[str, Any],
-    n: float | None,
+    merger: Merger, raw: Raw | None, variables: Sequence[Variable] | None, options: Mapping[str, Any], n: float | None
 ) -> Table:
     found = merger.merged()
     if found is None:
@@ -392,25 +390,15 @@ class _Told:
         if self.on_progress is not None:
             self.on_progress(Progress("rows", self.rows, None, None, time.monotonic() - self.began))
 
-    def located(self) -> _Located:
-        return _Located(self)
-
-
-@dataclass
-class _Located:
-    told: _Told
-
-    def __enter__(self) -> None: ...
-
-    def __exit__(self, kind: Any, error: BaseException | None, where: Any) -> None:
-        if isinstance(error, DataError) and self.told.pieces:
-            template = error.template if error.fields else error.template.replace("{", "{{").replace("}", "}}")
-            raise DataError(
-                "Piece {piece}, whose first row is {first_row} of all: " + template,
-                piece=self.told.pieces + 1,
-                first_row=Row(self.told.rows),
-                **error.fields,
-            ) from error
+    @contextmanager
+    def located(self) -> Iterator[None]:
+        try:
+            yield
+        except DataError as error:
+            if not self.pieces:
+                raise
+            text = "Piece {piece}, whose first row is {first_row} of all: "
+            raise preceded(error, text, piece=self.pieces + 1, first_row=Row(self.rows)) from error
 
 
 def bytes_of(memory: str | float) -> float:

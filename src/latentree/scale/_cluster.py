@@ -19,7 +19,7 @@ from ..engine._plan import Passes, Plan
 from ..errors import DataError, LatentreeError
 from ..formats._frame import MISSING_TEXTS, check_options
 from ._chunks import Bins, Raw, bytes_of, from_chunks, table_of_piece
-from ._merge import Codes, distinct
+from ._merge import Run, joined, table_of_rows
 from ._partitions import Scattered
 
 if TYPE_CHECKING:
@@ -94,7 +94,7 @@ def from_dask(
         rows = [run for run in client.gather(coded) if len(run[1])]
         if not rows:
             raise DataError("All rows have weight zero.")
-        codes, merged = distinct(np.vstack([c for c, _ in rows]), np.concatenate([w for _, w in rows]))
+        codes, merged = joined(rows)
         return Table.from_codes(codes, variables, merged, n)
     n_jobs = sum(client.nthreads().values())
     return Spread.of(client, coded, tuple(variables), n_tables or max(n_jobs, 1), n)
@@ -233,34 +233,32 @@ def _read(piece: Any, columns: Any, drop: Any, weights: str | None, decimal: str
     return raw
 
 
-def _coded(
-    piece: Any, variables: tuple[Variable, ...], unseen: str, options: Mapping[str, Any]
-) -> tuple[Codes, FloatArray]:
+def _coded(piece: Any, variables: tuple[Variable, ...], unseen: str, options: Mapping[str, Any]) -> Run:
     table = table_of_piece(piece, variables, unseen, options, {})
     if table is None:
         return np.zeros((0, len(variables)), np.int16), np.zeros(0)
     return np.asarray(table.codes), np.asarray(table.weights)
 
 
-def _size(run: tuple[Codes, FloatArray]) -> int:
+def _size(run: Run) -> int:
     return run[0].nbytes + run[1].nbytes
 
 
-def _dealt(run: tuple[Codes, FloatArray], n_tables: int) -> list[tuple[Codes, FloatArray]]:
+def _dealt(run: Run, n_tables: int) -> list[Run]:
     codes, weights = run
-    to = ((row_keys(codes) >> np.uint64(32)) * np.uint64(n_tables)) >> np.uint64(32)
+    to = table_of_rows(codes, n_tables)
     return [(codes[to == i], weights[to == i]) for i in range(n_tables)]
 
 
-def _share(dealt: list[tuple[Codes, FloatArray]], number: int) -> tuple[Codes, FloatArray]:
+def _share(dealt: list[Run], number: int) -> Run:
     return dealt[number]
 
 
-def _joined(runs: Sequence[tuple[Codes, FloatArray]], variables: tuple[Variable, ...]) -> Table | None:
+def _joined(runs: Sequence[Run], variables: tuple[Variable, ...]) -> Table | None:
     some = [run for run in runs if len(run[1])]
     if not some:
         return None
-    codes, weights = distinct(np.vstack([c for c, _ in some]), np.concatenate([w for _, w in some]))
+    codes, weights = joined(some)
     order = np.argsort(row_keys(codes), kind="stable")
     return Table.from_codes(codes[order], variables, weights[order])
 

@@ -39,7 +39,10 @@ def counted(
     Returns the distinct rows in pieces, and the name of the column that says what each counts for: the number of rows,
     or the sum of their weights.
     """
-    duckdb = _duckdb()
+    try:
+        import duckdb
+    except ImportError:
+        raise missing_extra("Counting with a database needs DuckDB", "duckdb") from None
     opened = contextlib.ExitStack()  # closed when all pieces are read
     try:
         above: set[str] = set()
@@ -122,12 +125,9 @@ def _relation(connection: Any, source: Any) -> tuple[Any, dict[str, set[str]], s
     files = [glob.escape(os.fspath(file)) for file, _ in found]
     if not keys:
         return connection.read_parquet(files, hive_partitioning=False), keys, set()
-    return connection.from_query(_hive(files)), keys, above
-
-
-def _hive(files: Sequence[str]) -> str:
     listed = ", ".join("'" + file.replace("'", "''") + "'" for file in files)
-    return f"SELECT * FROM read_parquet([{listed}], hive_partitioning = true, hive_types_autocast = false)"
+    query = f"SELECT * FROM read_parquet([{listed}], hive_partitioning = true, hive_types_autocast = false)"
+    return connection.from_query(query), keys, above
 
 
 def _refuse_mixtures(files: Sequence[Path]) -> None:
@@ -145,11 +145,3 @@ def _refuse_mixtures(files: Sequence[Path]) -> None:
 
 def _quoted(name: str) -> str:
     return '"' + name.replace('"', '""') + '"'
-
-
-def _duckdb() -> Any:
-    try:
-        import duckdb
-    except ImportError:
-        raise missing_extra("Counting with a database needs DuckDB", "duckdb") from None
-    return duckdb

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
+from .._table import row_keys
 from .._types import FloatArray
 from ..engine import _core
 
-__all__ = ["Codes", "Merger", "distinct"]
+__all__ = ["Codes", "Merger", "Run", "distinct", "joined", "table_of_rows"]
 
 Codes: TypeAlias = NDArray[np.int16]
 Run: TypeAlias = tuple[Codes, FloatArray]
@@ -30,19 +31,22 @@ def distinct(codes: Codes, weights: FloatArray) -> Run:
     return np.asfortranarray(small[first]), merged.astype(np.float64)
 
 
+def joined(runs: Sequence[Run]) -> Run:
+    """Merge the equal rows of several runs."""
+    return distinct(np.vstack([c for c, _ in runs]), np.concatenate([w for _, w in runs]))
+
+
+def table_of_rows(codes: Codes, n_tables: int) -> NDArray[np.uint64]:
+    """Which of several tables each row belongs to: ranges of its hash, in order."""
+    return ((row_keys(codes) >> np.uint64(32)) * np.uint64(n_tables)) >> np.uint64(32)
+
+
 class Merger:
     """Rows seen so far, equal ones merged.
 
     New rows wait until there are as many as were merged before, so that each is merged a few times only. When the
     merged rows take more than a quarter of the memory they become a run on the disk, and merging starts anew: a row may
     then be in several runs.
-
-    Parameters
-    ----------
-    memory : float
-        Bytes that may be used.
-    folder : path
-        Where runs are written; it need not exist as long as there are none.
 
     Examples
     --------
@@ -90,7 +94,7 @@ class Merger:
         parts = [*([self._settled] if self._settled is not None else []), *self._pending]
         self._pending = []
         if len(parts) > 1:
-            self._settled = distinct(np.vstack([c for c, _ in parts]), np.concatenate([w for _, w in parts]))
+            self._settled = joined(parts)
         elif parts:
             self._settled = parts[0]
         if not last and self._settled is not None and sum(a.nbytes for a in self._settled) > self._most:

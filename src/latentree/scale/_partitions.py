@@ -18,7 +18,7 @@ from .._types import FloatArray
 from .._variables import Variable
 from ..errors import DataError, bad_parameter
 from ._folder import Manifest, Part, damaged, part_files, read_part, write_part
-from ._merge import Codes, distinct
+from ._merge import Codes, Run, distinct, table_of_rows
 
 if TYPE_CHECKING:
     from .._model import Model
@@ -61,13 +61,12 @@ class Scattered(Data):
         """Say what to do where a table in memory is needed, if a caller's types have not said so before."""
         if name not in ("codes", "weights", "inverse", "select", "reweighted", "ordered"):
             raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
-        raise DataError(
+        message = (
             "This needs all {n_patterns:,} distinct rows at once, but they lie in {n_tables} tables, because they did "
             "not fit into the memory allowed. Take a sample, table.sample(100_000, rng), or, if they fit now, "
-            "table.joined().",
-            n_patterns=self.n_patterns,
-            n_tables=len(self.sizes),
+            "table.joined()."
         )
+        raise DataError(message, n_patterns=self.n_patterns, n_tables=len(self.sizes))
 
     def joined(self) -> Table:
         """All rows in one table."""
@@ -93,11 +92,11 @@ class Scattered(Data):
         )
 
 
-def _content(table: Table) -> tuple[Codes, FloatArray]:
+def _content(table: Table) -> Run:
     return np.asarray(table.codes), np.asarray(table.weights)
 
 
-def _drawn(table: Table, n: int, seed: int) -> tuple[Codes, FloatArray]:
+def _drawn(table: Table, n: int, seed: int) -> Run:
     counts = np.random.default_rng(seed).multinomial(n, table.weights / table.weights.sum())
     return np.asarray(table.codes[counts > 0]), counts[counts > 0].astype(np.float64)
 
@@ -148,7 +147,7 @@ class Partitions(Scattered):
     @classmethod
     def write(
         cls,
-        runs: Iterable[tuple[Codes, FloatArray]],
+        runs: Iterable[Run],
         folder: str | os.PathLike[str] | None,
         variables: Sequence[Variable],
         *,
@@ -156,19 +155,7 @@ class Partitions(Scattered):
         n: float | None = None,
         memory: float = 1e9,
     ) -> Partitions:
-        """Deal out rows to tables by their hash, merge equal ones, and write them to a folder of their own.
-
-        Parameters
-        ----------
-        runs : iterable of (codes, weights)
-            Rows, which need not be distinct.
-        folder : path or None
-            A new folder, or an empty one. None: a temporary one, removed when the table is.
-        variables, n, memory
-            As above; ``n`` is the sum of the weights by default.
-        n_tables : int
-            How many tables to make; one must fit into memory a few times.
-        """
+        """Deal out rows to tables by their hash, merge equal ones, and write them to a folder of their own."""
         place = Path(tempfile.mkdtemp(prefix="latentree-")) if folder is None else new_folder(folder)
         try:
             parts, total = _written(runs, place, len(variables), n_tables)
@@ -195,13 +182,10 @@ class Partitions(Scattered):
         return cls(Path(folder), manifest, memory=memory)
 
 
-def _written(
-    runs: Iterable[tuple[Codes, FloatArray]], place: Path, width: int, n_tables: int
-) -> tuple[tuple[Part, ...], float]:
+def _written(runs: Iterable[Run], place: Path, width: int, n_tables: int) -> tuple[tuple[Part, ...], float]:
     """Deal out rows to files, and merge each; the tables that are not empty, and the weight of all rows."""
     for codes, weights in runs:
-        keys = row_keys(codes)
-        to = ((keys >> np.uint64(32)) * np.uint64(n_tables)) >> np.uint64(32)  # ranges of the hash, in order
+        to = table_of_rows(codes, n_tables)
         for i in np.unique(to).tolist():
             _append(place / f"raw-{i:05d}", codes[to == i], weights[to == i])
     parts: list[Part] = []
@@ -237,7 +221,7 @@ def _append(stem: Path, codes: Codes, weights: FloatArray) -> None:
         file.write(np.ascontiguousarray(weights).tobytes())
 
 
-def _taken(stem: Path, width: int) -> tuple[Codes, FloatArray]:
+def _taken(stem: Path, width: int) -> Run:
     """Rows of a raw partition, merged; the raw files are gone then."""
     files = [Path(f"{stem}-codes.bin"), Path(f"{stem}-weights.bin")]
     if not files[0].exists():

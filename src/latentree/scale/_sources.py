@@ -101,7 +101,9 @@ def files_of(source: Any) -> list[Path]:
         inside = (f for f in sorted(path.rglob("*")) if not any(p[0] in "._" for p in f.relative_to(path).parts))
         found = [f for f in inside if f.is_file() and kind_of(f) is not None]
         if not found:
-            raise DataError(f"The folder '{path}' holds no file of data, of which the names end in {_endings()}.")
+            raise DataError(
+                f"The folder '{path}' holds no file of data, of which the names end in {', '.join(SUFFIXES)}."
+            )
         return found
     found = [Path(f) for f in sorted(glob.glob(os.fspath(source), recursive=True)) if os.path.isfile(f)]
     if not found:
@@ -114,7 +116,7 @@ def base_of(source: Any) -> Path:
     path = Path(source)
     if path.is_dir():
         return path
-    plain = [part for part in path.parent.parts]
+    plain = path.parent.parts
     magic = next((i for i, part in enumerate(plain) if glob.has_magic(part)), len(plain))
     return Path(*plain[:magic])
 
@@ -140,13 +142,7 @@ def _is_path(source: Any) -> bool:
 
 def kind_of(file: Path) -> str | None:
     """The format that a name tells, if any."""
-    suffixes = [s.lower() for s in file.suffixes]
-    last = suffixes[-2:-1] if suffixes[-1:] == [".gz"] else suffixes[-1:]
-    return SUFFIXES.get(last[0]) if last else None
-
-
-def _endings() -> str:
-    return ", ".join(SUFFIXES)
+    return SUFFIXES.get(Path(file.name.lower().removesuffix(".gz")).suffix)
 
 
 def _rows(n_columns: int, cells: float) -> int:
@@ -188,11 +184,9 @@ def _text(file: Path, kind: str, reading: Mapping[str, Any], cells: float) -> It
 
 
 def _as_table(piece: Any) -> Any:
-    """PyArrow's batches are no tables to narwhals."""
-    return _arrow(piece) if type(piece).__name__ == "RecordBatch" else piece
-
-
-def _arrow(batch: Any) -> Any:
+    """PyArrow's batches are not tables to narwhals."""
+    if type(piece).__name__ != "RecordBatch":
+        return piece
     import pyarrow as pa
 
-    return pa.Table.from_batches([batch])
+    return pa.Table.from_batches([piece])

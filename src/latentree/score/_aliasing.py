@@ -1,4 +1,4 @@
-"""How often a mode of the posterior is repeated because the states of latents can be relabelled ([Whiley1999] 4.8.5)."""
+"""How often a posterior mode is repeated because the states of latents can be relabelled ([Whiley1999] 4.8.5)."""
 
 from __future__ import annotations
 
@@ -10,8 +10,6 @@ from .._model import Model
 from .._types import FloatArray
 from ..estimation._fit import Fit
 from ._layout import layout_of
-
-__all__ = ["COINCIDE", "aliasing"]
 
 COINCIDE = 1e-3
 """Largest difference of probabilities between states that count as one."""

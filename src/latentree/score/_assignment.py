@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any
 
 import numpy as np
@@ -13,8 +13,6 @@ from .._types import FloatArray
 from ..engine._plan import Plan
 from ..errors import DataError, ModelError
 from ..estimation._fit import Fit
-
-__all__ = ["Assignment", "average_posteriors", "latent_node"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,16 +52,7 @@ class Assignment:
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values that JSON can hold; None where there is no number."""
-        return {
-            "node": self.node,
-            "modal": self.modal.tolist(),
-            "expected": self.expected.tolist(),
-            "table": self.table.tolist(),
-            "average": [[_plain(x) for x in row] for row in self.average],
-            "odds": [_plain(x) for x in self.odds],
-            "error": self.error,
-            "error_reduction": _plain(self.error_reduction),
-        }
+        return {own.name: _plain(getattr(self, own.name)) for own in fields(self)}
 
 
 def average_posteriors(fit: Fit, node: str | int | None = None) -> Assignment:
@@ -136,5 +125,7 @@ def latent_node(model: Model, node: str | int | None) -> int:
     return v
 
 
-def _plain(x: float) -> float | None:
-    return float(x) if np.isfinite(x) else None
+def _plain(x: Any) -> Any:
+    if isinstance(x, np.ndarray):
+        return [_plain(own) for own in x]
+    return x if isinstance(x, str) else float(x) if np.isfinite(x) else None

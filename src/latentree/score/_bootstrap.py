@@ -28,8 +28,6 @@ from ..runner import Budget, Clock, OnProgress, Progress, StopReason, run, spawn
 from ._absolute import divergence, expected_counts, fit_statistics, matched
 from ._mode import refit
 
-__all__ = ["BootstrapFit", "BootstrapLrt", "Resampler", "bootstrap_fit", "bootstrap_lrt", "replicate"]
-
 Result = TypeVar("Result")
 
 SPLIT = 0.2
@@ -312,24 +310,12 @@ def _split_class(model: Model, rng: np.random.Generator) -> Model:
 
 @dataclass(frozen=True, eq=False)
 class Resampler:
-    """Draws data from a model that weigh as much as a table, with the same cells missing.
+    """Draws data from a model that weigh as much as a table, with the same cells missing."""
 
-    Attributes
-    ----------
-    model : Model
-        What to draw from.
-    n_rows : int array [groups]
-        Rows to draw for each pattern of missing cells.
-    rest : float array [groups]
-        Weight of one more row for each of these patterns; 0 for none.
-    missing : bool array [groups, variables]
-        The patterns of missing cells.
-    """
-
-    model: Model
-    n_rows: NDArray[np.int64]
-    rest: FloatArray
-    missing: NDArray[np.bool_]
+    model: Model  # what to draw from
+    n_rows: NDArray[np.int64]  # rows to draw for each pattern of missing cells
+    rest: FloatArray  # weight of one more row for each of these patterns; 0 for none
+    missing: NDArray[np.bool_]  # the patterns of missing cells
 
     @classmethod
     def of(cls, model: Model, table: Table) -> Resampler:
@@ -353,14 +339,7 @@ class Resampler:
 
 
 def whole_and_rest(weights: FloatArray) -> tuple[NDArray[np.int64], FloatArray]:
-    """Weights as numbers of rows to draw, and what one more row counts.
-
-    Examples
-    --------
-    >>> whole, rest = whole_and_rest(np.array([3.0, 0.25]))
-    >>> whole.tolist(), rest.tolist()
-    ([3, 0], [0.0, 0.25])
-    """
+    """Weights as numbers of rows to draw, and what one more row counts."""
     total = float(weights.sum())
     if not 1 - NEARLY <= total <= MOST_ROWS:
         raise DataError(
@@ -386,14 +365,7 @@ def replicate(
     on_progress: OnProgress | None = None,
     budget: Budget | Clock | None = None,
 ) -> tuple[list[Result], StopReason]:
-    """Do a task with ``n`` generators of its own, in threads, and return the results in order.
-
-    Examples
-    --------
-    >>> done, reason = replicate(lambda own: own.random(), 3, np.random.default_rng(0), stage="draws", n_jobs=2)
-    >>> len(done), reason.name
-    (3, 'FINISHED')
-    """
+    """Do a task with ``n`` generators of its own, in threads, and return the results in order."""
     check("a bootstrap", n_replicates=(n, Whole(1)), n_jobs=(n_jobs, Whole(1)))
     clock = budget if isinstance(budget, Clock) else (budget or Budget()).start()
     generators = iter(spawn(rng, int(n)))
@@ -412,13 +384,7 @@ def replicate(
                 on_progress(Progress(stage, i, int(n), None, clock.elapsed))
 
         none: tuple[Result, ...] = ()
-        end = run(
-            none,
-            step,
-            budget=clock,
-            done=lambda _, i: StopReason.FINISHED if i == n else None,
-            on_step=tell,
-        )
+        end = run(none, step, budget=clock, done=lambda _, i: StopReason.FINISHED if i == n else None, on_step=tell)
     return list(end.state), end.reason
 
 

@@ -1,4 +1,6 @@
-"""Marginal likelihood of the expected data, and Cheeseman & Stutz' correction of it ([Whiley1999] 4.6, [Karciauskas2005] 3.3, [ZhangKocka2004] 3.3).
+"""Marginal likelihood of the expected data, and Cheeseman & Stutz' correction of it.
+
+[Whiley1999] 4.6, [Karciauskas2005] 3.3, [ZhangKocka2004] 3.3.
 
 D' are the data completed by the fitted model. A leaf whose cell is missing is left out of D', since it integrates to
 one exactly; every other hidden value is in it.
@@ -16,8 +18,6 @@ from ._dirichlet import log_evidence, log_product
 from ._layout import layout_of
 from ._mode import likelihood_mode, posterior_mode
 
-__all__ = ["At", "cs", "cs_ml", "cse", "evaluated_at", "mled"]
-
 At = Literal["map", "ml", "given"]
 
 
@@ -33,9 +33,9 @@ def mled(fit: Fit, *, prior: Prior = 1.0, basis: Basis = "softmax", at: At = "ma
 
 
 def cs(fit: Fit, *, prior: Prior = 1.0, basis: Basis = "softmax", at: At = "map", aliasing: bool = False) -> float:
-    """Cheeseman-Stutz score, log P(D' | m) + log P(D | theta) - log P(D' | theta) ([Karciauskas2005] 3.3, [Whiley1999] 4.6.2).
+    """Cheeseman-Stutz score, log P(D' | m) + log P(D | theta) - log P(D' | theta).
 
-    Exact when nothing is hidden.
+    [Karciauskas2005] 3.3, [Whiley1999] 4.6.2. Exact when nothing is hidden.
 
     Parameters
     ----------
@@ -44,7 +44,7 @@ def cs(fit: Fit, *, prior: Prior = 1.0, basis: Basis = "softmax", at: At = "map"
     prior : float or mapping
         Dirichlet parameter alpha of every row, or by node.
     basis : {"softmax", "probability"}
-        Where the posterior mode is sought: EM adds alpha (K) or alpha - 1.
+        Where the posterior mode is sought: EM adds alpha ([Karciauskas2005]) or alpha - 1.
     at : {"map", "ml", "given"}
         Take it at a posterior mode or a maximum of the likelihood, to which EM goes from the fit's parameters; or at
         those as they are.

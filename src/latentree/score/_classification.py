@@ -19,8 +19,6 @@ from ._criteria import log_n
 from ._dirichlet import log_evidence, log_product
 from ._layout import layout_of
 
-__all__ = ["awe", "classification_likelihood", "icl", "icl_bic"]
-
 
 def classification_likelihood(fit: Fit) -> float:
     """Expected log-likelihood of the completed data: LL less the entropy of the hidden values ([Whiley1999] 4.11)."""

@@ -16,8 +16,6 @@ from ..estimation._fit import Fit
 from ._layout import layout_of
 from ._registry import SCORES, Penalty, Score
 
-__all__ = ["aic", "aic3", "bic", "bice", "caic", "draper", "effective_dimension_of", "log_n", "penalised", "sabic"]
-
 
 def aic(fit: Fit) -> float:
     """Akaike's criterion, LL - d ([Whiley1999] 4.4)."""

@@ -8,8 +8,6 @@ from scipy.special import gammaln, xlogy
 from .._types import FloatArray
 from ._layout import Layout
 
-__all__ = ["log_evidence", "log_normaliser", "log_product"]
-
 
 def log_normaliser(layout: Layout, alpha: FloatArray) -> float:
     """Sum over the rows of ln Gamma(sum alpha) - sum ln Gamma(alpha)."""

@@ -1,4 +1,4 @@
-"""Scores on other data: hold-out log score ([ZhangKocka2004] 1) and empirical divergence from a known model ([Zhang2004] 5.1)."""
+"""Scores on other data: hold-out log score ([ZhangKocka2004] 1), divergence from a known model ([Zhang2004] 5.1)."""
 
 from __future__ import annotations
 
@@ -13,8 +13,6 @@ from ..engine._plan import Plan
 from ..errors import DataError, bad_parameter
 from ..estimation._fit import Fit, Prior
 from ._mode import refit
-
-__all__ = ["empirical_kl", "holdout", "split"]
 
 
 def holdout(
@@ -100,9 +98,9 @@ def split(table: Table, share: float, rng: np.random.Generator) -> tuple[Table, 
 
 
 def empirical_kl(model: Model, truth: Model, table: Table) -> float:
-    """Empirical Kullback-Leibler divergence of a model from the truth: mean of log P_truth - log P_model ([Zhang2004] 5.1).
+    """Empirical Kullback-Leibler divergence of a model from the truth ([Zhang2004] 5.1).
 
-    Not a score: 0 is best, and with few data it can fall below.
+    The mean of log P_truth - log P_model. Not a score: 0 is best, and with few data it can fall below.
 
     Parameters
     ----------

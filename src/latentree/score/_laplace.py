@@ -24,8 +24,6 @@ from ._layout import Layout, layout_of
 from ._mode import posterior_mode
 from ._moments import moments_of_counts
 
-__all__ = ["PRIORS", "Hessian", "information", "laplace", "laplace_at"]
-
 Hessian = Literal["full", "block", "diagonal"]
 HESSIANS = OneOf("full", "block", "diagonal")
 

@@ -1,8 +1,8 @@
 """How the parameters of a fit lie in rows, each a distribution of its own.
 
-For a tree these are the rows of its tables. With two independent latents above every leaf ([Whiley1999] 4.8.8) the engine's root
-table is the product of two rows; a probability of the engine's is then a product of parameters, and the expected count
-of a parameter the sum of the counts of all it is a factor of. Scores need no more than that.
+For a tree these are the rows of its tables. With two independent latents above every leaf ([Whiley1999] 4.8.8) the
+engine's root table is the product of two rows; a probability of the engine's is then a product of parameters, and the
+expected count of a parameter the sum of the counts of all it is a factor of. Scores need no more than that.
 """
 
 from __future__ import annotations
@@ -20,23 +20,13 @@ from ..errors import ModelError
 from ..estimation._fit import Basis, Fit, Prior, pseudo_counts
 from ..estimation._two_latents import TwoLatentsFit
 
-__all__ = ["Layout", "layout_of"]
-
 
 @dataclass(frozen=True, eq=False)
 class Layout:
-    """Rows of parameters.
+    """Rows of parameters."""
 
-    Attributes
-    ----------
-    tree : Tree
-        The engine's structure.
-    pair : (int, int), optional
-        States of two independent latents, whose pairs are the states of the root.
-    """
-
-    tree: Tree
-    pair: tuple[int, int] | None = None
+    tree: Tree  # the engine's structure
+    pair: tuple[int, int] | None = None  # states of two independent latents, whose pairs are the states of the root
 
     @cached_property
     def widths(self) -> NDArray[np.int64]:
@@ -126,9 +116,7 @@ class Layout:
         """What a Dirichlet prior adds to the expected counts of the parameters."""
         if self.pair is None or prior is None:
             return pseudo_counts(self.tree, prior, basis)
-        if not isinstance(prior, int | float):
-            raise ModelError("With two latents above every leaf the prior must be one number.")
-        added = pseudo_counts(self.tree, prior, basis)
+        added = pseudo_counts(self.tree, one_number(prior), basis)
         return None if added is None else np.full(int(self.widths.sum()), float(added[0]))
 
     def alphas(self, prior: Prior) -> FloatArray:
@@ -137,6 +125,13 @@ class Layout:
         if alpha is None or (alpha <= 0).any():
             raise ModelError("A marginal likelihood needs a prior above 0 for every parameter.")
         return alpha
+
+
+def one_number(prior: Prior) -> float | None:
+    """The prior of two latents above every leaf."""
+    if prior is not None and not isinstance(prior, int | float):
+        raise ModelError("With two latents above every leaf the prior must be one number.")
+    return prior
 
 
 def layout_of(fit: Fit) -> Layout:

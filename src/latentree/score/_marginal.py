@@ -10,8 +10,6 @@ from ..estimation._fit import Fit, Prior
 from ._dirichlet import log_evidence
 from ._layout import layout_of
 
-__all__ = ["marginal_likelihood"]
-
 
 def marginal_likelihood(fit: Fit, *, prior: Prior = 1.0) -> float:
     """Exact log P(D | m) of complete data.

@@ -23,8 +23,6 @@ from ..engine._messages import Messages
 from ..engine._plan import Evidence, evidence_of
 from ..errors import DataError
 
-__all__ = ["information_sums", "moments_of_counts"]
-
 NEGLIGIBLE = 1e-100
 """Smaller posteriors are zero: products of them would be denormal numbers, which are slow."""
 
@@ -37,28 +35,6 @@ def moments_of_counts(model: Model, table: Table) -> tuple[FloatArray, FloatArra
 
     Here every missing cell is completed, also those of leaves, which the engine's counts leave out. Derivatives along
     distributions do not depend on that, as long as mean and covariance agree.
-
-    Parameters
-    ----------
-    model : Model
-        The model; its flat vector gives the order of the counts.
-    table : Table
-        The data.
-
-    Returns
-    -------
-    mean : float array [size]
-    covariance : float array [size, size]
-
-    Examples
-    --------
-    >>> table = Table.from_codes([[0], [1]], weights=[3, 1])
-    >>> model = Model(Tree.star(2, [2]), table.variables, [0.5, 0.5, 0.5, 0.5, 0.5, 0.5])
-    >>> mean, covariance = moments_of_counts(model, table)
-    >>> mean.tolist()
-    [2.0, 2.0, 1.5, 0.5, 1.5, 0.5]
-    >>> covariance[:2, :2].tolist()
-    [[1.0, -1.0], [-1.0, 1.0]]
     """
     mean, products, pairs = information_sums(model, table)
     pairs -= products
@@ -70,15 +46,6 @@ def information_sums(model: Model, table: Table) -> tuple[FloatArray, FloatArray
     """Sums over the rows of E(a | x), E(a | x) E(b | x) and E(a, b | x), as at the head of this module.
 
     The matrix of second derivatives is ``(third - second) / outer(parameters, parameters)``.
-
-    Parameters
-    ----------
-    model, table
-        A model and data.
-
-    Returns
-    -------
-    tuple of float arrays [size], [size, size], [size, size]
     """
     tree, evidence = model.tree, evidence_of(model, table)
     first, second = np.zeros(tree.size), np.zeros((tree.size, tree.size))

@@ -16,8 +16,6 @@ from ..errors import DataError
 if TYPE_CHECKING:
     from ..estimation._fit import Fit
 
-__all__ = ["POINTS", "SCORES", "Penalty", "Score"]
-
 At = Literal["fit", "likelihood", "softmax", "probability", "variational", "none"]
 
 POINTS: dict[At, str] = {
@@ -127,6 +125,9 @@ class Score:
         return float(function(fit, **{**self.options, **options}))
 
 
+# Rates are named functions, so that scores can be sent to other processes.
+
+
 def _one(n: float) -> float:
     return 1.0
 
@@ -151,22 +152,16 @@ def _draper(n: float) -> float:
     return 0.5 * log(n / (2 * pi))
 
 
-def _laplace(name: str, title: str, basis: str, hessian: str) -> Score:
-    options = {"basis": basis, "hessian": hessian}
-    return Score(
-        name,
-        title,
-        "latentree.score._laplace:laplace",
-        options,
-        at="softmax" if basis == "softmax" else "probability",
-        cost="slow",
-        estimates_evidence=True,
-        searchable=False,
-    )
+def _laplace(name: str, title: str, basis: Literal["softmax", "probability"], hessian: str) -> Score:
+    options, function = {"basis": basis, "hessian": hessian}, "latentree.score._laplace:laplace"
+    return Score(name, title, function, options, at=basis, cost="slow", estimates_evidence=True, searchable=False)
 
 
 _CS = "latentree.score._cheeseman_stutz:"
+_AT_ML = "Cheeseman-Stutz at maximum likelihood"
 _CLASSES = "latentree.score._classification:"
+_VB = "latentree.score._variational:variational"
+_EXACT = "latentree.score._marginal:marginal_likelihood"
 
 _ALL = (
     Score("aic", "AIC", penalty=Penalty(_one, above=0.0)),
@@ -176,7 +171,12 @@ _ALL = (
     Score("sabic", "SABIC", penalty=Penalty(_sabic, above=22.0)),
     Score("caic", "CAIC", penalty=Penalty(_caic)),
     Score("awe", "AWE", _CLASSES + "awe"),
-    Score("draper", "Draper's score", penalty=Penalty(_draper, above=2 * pi), estimates_evidence=True),
+    Score(
+        "draper",
+        "Draper's score",
+        penalty=Penalty(_draper, above=2 * pi),
+        estimates_evidence=True,
+    ),
     _laplace("laplace", "Laplace", "softmax", "full"),
     _laplace("laplace_block", "Laplace, block Hessian", "softmax", "block"),
     _laplace("laplace_diagonal", "Laplace, diagonal Hessian", "softmax", "diagonal"),
@@ -185,34 +185,20 @@ _ALL = (
     _laplace("laplace_traditional_diagonal", "Laplace, probabilities, diagonal Hessian", "probability", "diagonal"),
     Score("mled", "MLED", _CS + "mled", at="softmax", estimates_evidence=True, searchable=False),
     Score("cs", "Cheeseman-Stutz", _CS + "cs", at="softmax", estimates_evidence=True),
-    Score(
-        "cs_ml",
-        "Cheeseman-Stutz at maximum likelihood",
-        _CS + "cs",
-        {"at": "ml"},
-        at="likelihood",
-        estimates_evidence=True,
-        searchable=False,
-    ),
+    Score("cs_ml", _AT_ML, _CS + "cs", {"at": "ml"}, at="likelihood", estimates_evidence=True, searchable=False),
     Score("cse", "Cheeseman-Stutz, effective dimension", _CS + "cse", at="softmax", estimates_evidence=True),
     Score("icl", "ICL", _CLASSES + "icl"),
     Score("icl_bic", "ICL-BIC", _CLASSES + "icl_bic"),
     Score(
         "variational",
         "Variational bound",
-        "latentree.score._variational:variational",
+        _VB,
         at="variational",
         cost="slow",
         estimates_evidence=True,
         searchable=False,
     ),
-    Score(
-        "marginal_likelihood",
-        "Marginal likelihood",
-        "latentree.score._marginal:marginal_likelihood",
-        at="none",
-        searchable=False,
-    ),
+    Score("marginal_likelihood", "Marginal likelihood", _EXACT, at="none", searchable=False),
 )
 
 SCORES: Registry[Score] = Registry("score", {score.name: score for score in _ALL})

@@ -16,8 +16,6 @@ from ..errors import ModelError
 from ..estimation._fit import Fit
 from ._absolute import chi_square_p, matched
 
-__all__ = ["BivariateResiduals", "Pair", "bivariate_residuals", "pair_marginals"]
-
 
 @dataclass(frozen=True, eq=False)
 class Pair:
@@ -85,15 +83,8 @@ class BivariateResiduals:
         rows, columns = slice(*self.offsets[i : i + 2]), slice(*self.offsets[j : j + 2])
         x2, df = float(self.x2[i, j]), int(self.degrees_of_freedom[i, j])
         p = None if np.isnan(x2) else chi_square_p(x2, df)[0]
-        return Pair(
-            (self.names[i], self.names[j]),
-            self.observed[rows, columns],
-            self.expected[rows, columns],
-            x2,
-            df,
-            float(self.residuals[i, j]),
-            p,
-        )
+        tables = self.observed[rows, columns], self.expected[rows, columns]
+        return Pair((self.names[i], self.names[j]), *tables, x2, df, float(self.residuals[i, j]), p)
 
     def largest(self, n: int = 10) -> list[Pair]:
         """Return the pairs with the largest residuals, largest first."""
@@ -166,14 +157,6 @@ def pair_marginals(model: Model) -> FloatArray:
 
     At each node, the branches below are independent given its state: pairs that meet there get their table from
     P(node) and the P(variable | node). A pair is overwritten by deeper nodes until the one where it meets.
-
-    Examples
-    --------
-    >>> from latentree import Tree
-    >>> from latentree._variables import numbered
-    >>> tables = {"z": [0.5, 0.5], "x1": [[1, 0], [0.5, 0.5]], "x2": [[1, 0], [0.5, 0.5]]}
-    >>> pair_marginals(Model.from_tables(Tree.star(2, [2, 2]), numbered([2, 2]), tables)).tolist()
-    [[0.75, 0.0, 0.625, 0.125], [0.0, 0.25, 0.125, 0.125], [0.625, 0.125, 0.75, 0.0], [0.125, 0.125, 0.0, 0.25]]
     """
     tree = model.tree
     offsets = state_offsets(model)

@@ -18,8 +18,6 @@ from ._laplace import PRIORS
 from ._mode import likelihood_mode, posterior_mode
 from ._registry import POINTS, SCORES, Score
 
-__all__ = ["ScoreValue", "scores"]
-
 
 @dataclass(frozen=True)
 class ScoreValue:

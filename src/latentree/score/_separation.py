@@ -8,8 +8,6 @@ from .._table import Table
 from ..engine._plan import Plan
 from ..estimation._fit import Fit
 
-__all__ = ["entropy", "relative_entropy"]
-
 
 def entropy(fit: Fit, node: str | int = 0) -> float:
     """Sum over the rows of the entropy of P(node | row), in nats; 0 when all rows are certain."""

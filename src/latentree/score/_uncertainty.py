@@ -31,8 +31,6 @@ from ._mode import refit
 from ._moments import information_sums
 from ._residuals import profiles_below
 
-__all__ = ["StandardErrors", "matched_labels", "standard_errors"]
-
 Method = Literal["information", "scores", "robust", "bootstrap"]
 Mask = NDArray[np.bool_]
 
@@ -183,7 +181,7 @@ def standard_errors(
         return _from_information(fit, method, level, prior, basis, held)
     if rng is None:
         raise bad_parameter("rng", "standard_errors", "a numpy.random.Generator for the bootstrap", rng)
-    resample = _parametric(fit) if parametric else _of_rows(fit)
+    resample = Resampler.of(fit.model, fit.table).draw if parametric else _of_rows(fit)
     pair, finalists = layout_of(fit).pair, min(2, n_init)
 
     def one(own: np.random.Generator) -> FloatArray:
@@ -359,10 +357,6 @@ def _of_rows(fit: Fit) -> Callable[[np.random.Generator], Table]:
     return draw
 
 
-def _parametric(fit: Fit) -> Callable[[np.random.Generator], Table]:
-    return Resampler.of(fit.model, fit.table).draw
-
-
 def _from_replicates(fit: Fit, drawn: FloatArray, level: float, reason: StopReason) -> StandardErrors:
     tree = fit.model.tree
     plain = Layout(tree)
@@ -378,20 +372,9 @@ def _from_replicates(fit: Fit, drawn: FloatArray, level: float, reason: StopReas
     if boundary.any():
         many = f"{int(boundary.sum())} of the {tree.size} probabilities"
         warnings.append(f"{many} are 0 or 1, where bootstrap intervals are too short.")
-    return StandardErrors(
-        model=fit.model,
-        method="bootstrap",
-        level=level,
-        errors=np.sqrt(covariance.diagonal()),
-        lower=ends[0],
-        upper=ends[1],
-        covariance=covariance,
-        boundary=boundary,
-        unidentified=np.zeros(tree.size, dtype=bool),
-        warnings=tuple(warnings),
-        n_replicates=len(drawn),
-        reason=reason,
-    )
+    errors, unidentified = np.sqrt(covariance.diagonal()), np.zeros(tree.size, dtype=bool)
+    found = (errors, *ends, covariance, boundary, unidentified, tuple(warnings), len(drawn), reason)
+    return StandardErrors(fit.model, "bootstrap", level, *found)
 
 
 def matched_labels(model: Model, reference: Model, *, pair: tuple[int, int] | None = None) -> Model:
@@ -399,24 +382,6 @@ def matched_labels(model: Model, reference: Model, *, pair: tuple[int, int] | No
 
     States are compared by what they say about all manifest variables: the sum of absolute differences of
     P(variable | state) is made smallest by optimal assignment, for each latent variable by itself.
-
-    Parameters
-    ----------
-    model, reference : Model
-        Two models with the same structure.
-    pair : (int, int), optional
-        States of two independent latents whose pairs are the root's states: each is matched by itself, and they may be
-        exchanged if they have as many states.
-
-    Examples
-    --------
-    >>> from latentree import Tree
-    >>> from latentree._variables import numbered
-    >>> rng = np.random.default_rng(0)
-    >>> one = Model.random(Tree.star(3, [2, 2, 2, 2]), numbered([2, 2, 2, 2]), rng)
-    >>> other = one.with_parameters(reordered(one.tree, one.parameters, 0, np.array([2, 0, 1])))
-    >>> matched_labels(other, one) == one
-    True
     """
     tree = model.tree
     if not np.array_equal(tree.parent, reference.tree.parent) or not np.array_equal(

@@ -17,8 +17,6 @@ from ._aliasing import aliasing as log_aliases
 from ._dirichlet import log_normaliser
 from ._layout import layout_of
 
-__all__ = ["variational", "variational_trace"]
-
 
 def variational(
     fit: Fit, *, prior: Prior = 1.0, tol: float = 1e-8, max_iterations: int = 10_000, aliasing: bool = False

@@ -8,30 +8,15 @@ from typing import TYPE_CHECKING, Any
 from ._registry import DEFAULT, METHODS, MethodEntry
 
 if TYPE_CHECKING:
-    from .._trace import Step, trace_from_plain, trace_to_plain
-    from ._learn import Run, learn
-    from ._task import Point, SearchMethod, State, Task
-
-__all__ = [
-    "DEFAULT",
-    "METHODS",
-    "MethodEntry",
-    "Point",
-    "Run",
-    "SearchMethod",
-    "State",
-    "Step",
-    "Task",
-    "learn",
-    "trace_from_plain",
-    "trace_to_plain",
-]
+    from .._trace import Step as Step, trace_from_plain as trace_from_plain, trace_to_plain as trace_to_plain
+    from ._learn import Run as Run, learn as learn
 
 _HOME = {
     **dict.fromkeys(("Step", "trace_from_plain", "trace_to_plain"), ".._trace"),
     **dict.fromkeys(("Run", "learn"), "._learn"),
     **dict.fromkeys(("Point", "SearchMethod", "State", "Task"), "._task"),
 }
+__all__ = ["DEFAULT", "METHODS", "MethodEntry", *_HOME]
 
 
 def __getattr__(name: str) -> Any:

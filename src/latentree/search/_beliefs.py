@@ -20,8 +20,6 @@ from .._table import Table
 from .._types import FloatArray
 from ._network import Network
 
-__all__ = ["Beliefs", "Known", "known"]
-
 _TINY = 1e-300  # what an impossible value is given, so that a factor can be taken out again by subtraction
 _KEPT = 4  # branches whose absence is remembered
 
@@ -167,21 +165,11 @@ class Beliefs:
 
 @dataclass(frozen=True)
 class Known:
-    """Log-likelihoods of a node's states, once for each distinct row.
+    """Log-likelihoods of a node's states, once for each distinct row."""
 
-    Attributes
-    ----------
-    ids : int array [patterns]
-        Which of the distinct rows each pattern has.
-    likelihood : array [distinct rows, states]
-        The largest entry of each row is 1.
-    scale : array [patterns]
-        Logarithm of what was divided by.
-    """
-
-    ids: NDArray[np.int32]
-    likelihood: FloatArray
-    scale: FloatArray
+    ids: NDArray[np.int32]  # which of the distinct rows each pattern has
+    likelihood: FloatArray  # the largest entry of each row is 1
+    scale: FloatArray  # logarithm of what was divided by
 
 
 def known(logs: FloatArray) -> Known:

@@ -19,8 +19,6 @@ from scipy.sparse.csgraph import minimum_spanning_tree
 from .._table import Table
 from .._types import FloatArray
 
-__all__ = ["Link", "chow_liu", "information"]
-
 Link = tuple[int, int, float]
 """Two variables and N times the information that they share, in nats."""
 
@@ -35,13 +33,6 @@ _EXACT = 2.0**24  # whole numbers up to here are exact in single precision
 
 def chow_liu(table: Table, *, between: Callable[[int, int], None] = lambda done, total: None) -> list[Link]:
     """The links of the tree, the strongest first.
-
-    Parameters
-    ----------
-    table : Table
-        The data. Of a pair with missing cells, the rows count that show both.
-    between : callable, optional
-        Called between blocks with how many are done, and of how many.
 
     Examples
     --------

@@ -14,8 +14,6 @@ from numpy.typing import NDArray
 
 from .._table import Table
 
-__all__ = ["by_content"]
-
 _ROUNDS = 64
 """Most rounds of refinement; columns that are still alike then keep their order."""
 

@@ -17,21 +17,11 @@ from ._network import Graph
 from ._operators import Move, per_parameter
 from ._restricted import triple
 
-__all__ = ["CompletedData"]
-
 _TINY = 1e-300
 
 
 class CompletedData:
-    """Expected counts under the current model, each found once.
-
-    Parameters
-    ----------
-    beliefs : Beliefs
-        The current model on the data.
-    penalty : callable
-        What a graph costs.
-    """
+    """Expected counts under the current model, each found once."""
 
     def __init__(self, beliefs: Beliefs, penalty: Callable[[Graph], float]) -> None:
         self._beliefs = beliefs

@@ -13,8 +13,6 @@ from ..score import SCORES, Penalty, Score as KnownScore
 from ._network import Graph
 from ._operators import Move, added_parameters
 
-__all__ = ["Criterion", "Score"]
-
 Score = str | Callable[[Fit], float]
 """The name of a score, or any function of a fit, higher being better."""
 

@@ -1,4 +1,4 @@
-"""Double hill climbing ([Zhang2004] 1, [Karciauskas2005] 3.4.2): one climb over skeletons, and within it one over the numbers of states.
+"""Double hill climbing ([Zhang2004] 1, [Karciauskas2005] 3.4.2): a climb over skeletons, and within it one over states.
 
 The sources do not define the moves between skeletons. Here they are *introduce* a latent between a latent and two of
 its neighbours, *delete* a latent, its neighbours being joined to a neighbouring latent, and *relocate* a neighbour of a
@@ -21,8 +21,6 @@ from ._operators import Move, moves
 from ._restricted import Effort, applied, evaluate, model_of, regularised
 from ._shc import HillClimbingOptions
 from ._task import Point, SearchMethod, State, Task
-
-__all__ = ["DoubleHillClimbing", "skeletons"]
 
 Generator = np.random.Generator
 

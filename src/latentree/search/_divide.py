@@ -21,8 +21,6 @@ from ._beliefs import Beliefs
 from ._chow_liu import Link
 from ._network import Edge, Graph, Network, edge
 
-__all__ = ["Bridge", "assembled", "bridge", "centred", "cut", "part"]
-
 LEAST = 4
 """Fewest variables of a piece."""
 PASSES = 20
@@ -38,22 +36,6 @@ def cut(links: Iterable[Link], n: int, size: int) -> tuple[list[list[int]], list
     The strongest link comes first and joins what it links, unless that became larger than ``size``. What is left over
     in bits of fewer than LEAST variables (the neighbours of a hub, say) is put together with other bits of the same
     neighbour.
-
-    Parameters
-    ----------
-    links : iterable of (variable, variable, strength)
-        The tree, the strongest link first.
-    n : int
-        How many variables there are.
-    size : int
-        Variables of a piece; a few more if there are bits that fit nowhere else.
-
-    Returns
-    -------
-    pieces : list of list of int
-        The variables of each, ascending.
-    cuts : list of (int, int)
-        Pairs of variables that join the pieces to one tree.
 
     Examples
     --------
@@ -157,21 +139,11 @@ def centred(piece: Table, centre: int) -> Model:
 
 @dataclass(frozen=True)
 class Bridge:
-    """An edge between the latents of two pieces.
+    """An edge between the latents of two pieces."""
 
-    Attributes
-    ----------
-    ends : (int, int)
-        The pieces.
-    nodes : (int, int)
-        The nodes of their trees that it joins.
-    joint : array
-        P(node, node).
-    """
-
-    ends: Edge
-    nodes: Edge
-    joint: FloatArray
+    ends: Edge  # the pieces
+    nodes: Edge  # the nodes of their trees that it joins
+    joint: FloatArray  # P(node, node)
 
 
 def likelihoods(model: Model, piece: Table) -> dict[int, FloatArray]:

@@ -1,8 +1,8 @@
 """EAST: expansion, adjustment, simplification until termination ([ChenZhangWang] figure 3).
 
 ``ratio=True`` is EAST, which chooses among expansions by improvement ratio; ``ratio=False`` is EAST0, which chooses by
-score. Candidates are judged by restricted likelihood ([ChenZhangWang] 2.4): in the stages of the original program by default, or,
-with ``screening=None, evaluation=(8, 40, 0.1)``, as in C (mu = 8 starts, nu = 40 steps).
+score. Candidates are judged by restricted likelihood ([ChenZhangWang] 2.4): in the stages of the original program by
+default, or, with ``screening=None, evaluation=(8, 40, 0.1)``, as in [ChenZhangWang] (mu = 8 starts, nu = 40 steps).
 """
 
 from __future__ import annotations
@@ -21,8 +21,6 @@ from ._network import Graph, Network
 from ._operators import ADJUST, EXPAND, Kind, Move, reachable
 from ._restricted import EffortRule, Evaluated, applied, regularised
 from ._task import SearchMethod, State, Task
-
-__all__ = ["East", "EastOptions"]
 
 Generator = np.random.Generator
 

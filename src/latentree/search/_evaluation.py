@@ -26,27 +26,6 @@ from ._operators import Move, per_parameter
 from ._restricted import Effort, Evaluated, evaluate, model_of, regularised
 from ._task import Point, State, Task
 
-__all__ = [
-    "CHUNK",
-    "FULL",
-    "Candidate",
-    "Rank",
-    "best_fitted",
-    "by_gain",
-    "estimated_gain",
-    "evaluated",
-    "fitted",
-    "forecast",
-    "improvement_ratio",
-    "moved",
-    "names_of",
-    "point_of",
-    "renumbered",
-    "staged",
-    "star",
-    "whole",
-]
-
 Generator = np.random.Generator
 
 CHUNK = 512
@@ -59,24 +38,12 @@ FULL = (32, 100, 0.01)
 
 @dataclass(frozen=True)
 class Candidate:
-    """A move, the regular graph it leads to, and what it is worth as far as known.
-
-    Attributes
-    ----------
-    found : Evaluated
-        The move and its restricted likelihood.
-    graph : Graph
-        The graph after the move, regularised.
-    gain : float
-        By how much it raises the score, as estimated from its restricted likelihood.
-    dimension : int
-        What the penalty counts.
-    """
+    """A move, the regular graph it leads to, and what it is worth as far as known."""
 
     found: Evaluated
     graph: Graph
-    gain: float
-    dimension: int
+    gain: float  # by how much it raises the score, as estimated from its restricted likelihood
+    dimension: int  # what the penalty counts
 
 
 Rank = Callable[[float, int], float]
@@ -100,12 +67,7 @@ def estimated_gain(task: Task, beliefs: Beliefs) -> Callable[[float, Graph], flo
 
 
 def evaluated(
-    task: Task,
-    beliefs: Beliefs,
-    candidates: Iterable[tuple[Move, Graph]],
-    effort: Effort,
-    rng: Generator,
-    stage: str,
+    task: Task, beliefs: Beliefs, candidates: Iterable[tuple[Move, Graph]], effort: Effort, rng: Generator, stage: str
 ) -> list[Candidate]:
     """Find the restricted likelihood of all candidates."""
     gain = estimated_gain(task, beliefs)
@@ -129,7 +91,7 @@ def staged(
     """Screen all candidates, then look longer at the best: these in order, the best first, and how many there were.
 
     Options: ``screening`` and ``evaluation`` are (starts, steps, least gain) of EM, ``kept`` is how many go from one to
-    the other. With ``screening=None`` all candidates are evaluated, as in C.
+    the other. With ``screening=None`` all candidates are evaluated, as in [ChenZhangWang].
     """
     source, n = iter(candidates), 0
     few = list(islice(source, options.kept + 1))
@@ -166,21 +128,13 @@ def forecast(task: Task) -> str | None:
     )
 
 
-def fitted(task: Task, full: tuple[int, int, float], model: Model, rng: Generator, *, n_jobs: int | None = None) -> Fit:
+def fitted(
+    task: Task, full: tuple[int, int, float], model: Model, rng: Generator, *, n_jobs: int | None = None, **options: Any
+) -> Fit:
     """Full EM: the model's own parameters and random starts (``full``: starts, steps, least gain)."""
     starts, steps, tol = full
-    fit = restart_em(
-        model,
-        task.table,
-        rng=rng,
-        n_init=starts,
-        include=True,
-        tol=tol,
-        max_iterations=steps,
-        budget=task.clock,
-        n_jobs=n_jobs or task.n_jobs,
-    )
-    return whole(fit)
+    own = {"n_init": starts, "tol": tol, "max_iterations": steps, "n_jobs": n_jobs or task.n_jobs, **options}
+    return whole(restart_em(model, task.table, rng=rng, include=True, budget=task.clock, **own))
 
 
 def whole(fit: Fit) -> Fit:
@@ -226,15 +180,8 @@ def moved(
     state: State, move: Move, to: Point, phase: str, *, candidates: int, memory: Mapping[str, Any] = _NOTHING
 ) -> tuple[State, Step]:
     """The state after a move, going on in a phase, and the step that says so."""
-    step = Step.of(
-        to.fit.model,
-        phase=state.phase,
-        kind=move.kind,
-        operation=move.describe(names_of(state.best.fit.model.tree)),
-        score=to.score,
-        log_likelihood=to.fit.log_likelihood,
-        candidates=candidates,
-    )
+    words = move.describe(names_of(state.best.fit.model.tree))
+    step = to.step(state.phase, move.kind, words, candidates=candidates)
     return State(to, phase, memory={**state.memory, **memory}), step
 
 

@@ -1,6 +1,7 @@
-"""Heuristic single hill climbing ([Zhang2004] 4): candidates are ranked on completed data, the best K of an operator fitted.
+"""Heuristic single hill climbing ([Zhang2004] 4): candidates are ranked on completed data, the best K fitted.
 
-Local EM moves all tables that involve the place of the change ([Zhang2004] 4.7); the model that is chosen is fitted by full EM.
+Local EM moves all tables that involve the place of the change ([Zhang2004] 4.7); the model that is chosen is fitted by
+full EM.
 """
 
 from __future__ import annotations
@@ -11,19 +12,16 @@ from dataclasses import dataclass
 import numpy as np
 
 from .._model import Model
-from ..estimation import restart_em
 from ..estimation._local import Place
 from ..method import Whole, option
 from ._beliefs import Beliefs
 from ._completed import CompletedData
-from ._evaluation import estimated_gain, renumbered, whole
+from ._evaluation import estimated_gain, fitted, renumbered
 from ._network import Graph
 from ._operators import Move
 from ._restricted import EffortRule, Evaluated, applied, evaluate, regularised
 from ._shc import FIRST, FULL, HillClimbingOptions, Judged, SingleHillClimbing
 from ._task import State, Task
-
-__all__ = ["HeuristicHillClimbing"]
 
 Generator = np.random.Generator
 
@@ -76,20 +74,7 @@ class HeuristicHillClimbing(SingleHillClimbing):
         place = Place.around(model, task.table, nodes)
         tree = place.tree
         small = Model(tree, tuple(model.variable(tree.names[v]) for v in tree.manifest), place.parameters)
-        starts, steps, tol = self.options.local
-        fit = whole(
-            restart_em(
-                small,
-                task.table,
-                rng=rng,
-                n_init=starts,
-                include=True,
-                tol=tol,
-                max_iterations=steps,
-                budget=task.clock,
-                plan=place.plan,
-            )
-        )
+        fit = fitted(task, self.options.local, small, rng, n_jobs=1, plan=place.plan)
         return place.put_back(fit.model.parameters), fit.log_likelihood
 
 

@@ -16,15 +16,13 @@ from .._trace import Step
 from .._tree import Tree
 from .._types import FloatArray
 from ..errors import DataError, LatentreeError, LatentreeWarning, Parameter, ParameterError, bad_parameter
-from ..estimation import Fit, em
+from ..estimation import Fit, em, evaluate
 from ..method import Storage, drive
 from ..runner import Budget, Clock, OnProgress, StopReason
 from ._columns import by_content
 from ._criterion import Criterion, Score
 from ._registry import DEFAULT, METHODS
-from ._task import Point, SearchMethod, State, Task, evaluate
-
-__all__ = ["Run", "learn"]
+from ._task import Point, SearchMethod, State, Task
 
 OnStep = Callable[[Step], None]
 
@@ -160,17 +158,15 @@ def learn(
         message = f"No structure found: only {len(varying)} of {table.n_variables} variables vary."
         outcome = _Outcome(none, (), StopReason.EXHAUSTED, clock.elapsed)
         return _run(outcome, none, (whole, table), method, criterion, message)
-    _warn(search, task)
+    if (forecast := search.forecast(task)) is not None:  # say beforehand if it will take very long
+        warnings.warn(forecast, LatentreeWarning, stacklevel=2)
     storage: Storage[State, Step] | None = None
     if checkpoint is not None:
+        settings = {"method": method, "score": criterion.name, **search.options.plain()}
         storage = Storage(
             checkpoint,
             "learn",
-            {
-                "data": core,
-                "settings": {"method": method, "score": criterion.name, **search.options.plain()},
-                "start": task.start,
-            },
+            {"data": core, "settings": settings, "start": task.start},
             State.pack,
             lambda packed: State.unpack(packed, core),
             Step.to_ordered,
@@ -183,7 +179,7 @@ def learn(
         task,
         rng=rng,
         budget=clock,
-        first=_first,
+        first=lambda state: state.best.step("start", "start", "the model to start from"),
         finish=lambda step, number, seconds: replace(step, number=number, seconds=seconds),
         on_step=None if on_step is None else lambda _, step: on_step(step),
         storage=storage,
@@ -276,13 +272,6 @@ def _varying(table: Table) -> list[int]:
     return [int(i) for i in np.flatnonzero((first < last) & (last > 0))]
 
 
-def _warn(search: SearchMethod, task: Task) -> None:
-    """Say beforehand if it will take very long, as far as the search can tell."""
-    forecast = search.forecast(task)
-    if forecast is not None:
-        warnings.warn(forecast, LatentreeWarning, stacklevel=3)
-
-
 # ---- after the search -----------------------------------------------------------------------------------------
 
 
@@ -294,36 +283,17 @@ class _Outcome:
     seconds: float
 
 
-def _first(state: State) -> Step:
-    return Step.of(
-        state.best.fit.model,
-        phase="start",
-        kind="start",
-        operation="the model to start from",
-        score=state.score,
-        log_likelihood=state.best.fit.log_likelihood,
-    )
-
-
 def _polished(outcome: _Outcome, task: Task) -> _Outcome:
     """Take the parameters of the final model to convergence; within a search a coarser fit does."""
     if not outcome.reason.complete:
         return outcome
     fit = em(outcome.best.fit.model, task.table, budget=task.clock, n_jobs=task.n_jobs)
-    score = task.criterion(fit)
-    if not score > outcome.best.score:
+    best = Point(fit, task.criterion(fit))
+    if not best.score > outcome.best.score:
         return outcome
-    step = Step.of(
-        fit.model,
-        phase="end",
-        kind="EM",
-        operation="all probabilities, to convergence",
-        score=score,
-        log_likelihood=fit.log_likelihood,
-    )
-    seconds = outcome.seconds + fit.seconds
+    step, seconds = best.step("end", "EM", "all probabilities, to convergence"), outcome.seconds + fit.seconds
     step = replace(step, number=len(outcome.trace), seconds=seconds)
-    return replace(outcome, best=Point(fit, score), trace=(*outcome.trace, step), seconds=seconds)
+    return replace(outcome, best=best, trace=(*outcome.trace, step), seconds=seconds)
 
 
 # ---- no structure, columns that never vary, and the order of the columns ----------------------------------------

@@ -1,7 +1,7 @@
 """Unrooted trees that are edited, and their probabilities, edge by edge.
 
-A learned model has no root ([Zhang2004] 2). While the tree changes, its probabilities are therefore kept as one joint table for
-each edge: a change of some edges leaves the others as they are, and nothing has to be walked or turned round.
+A learned model has no root ([Zhang2004] 2). While the tree changes, its probabilities are therefore kept as one joint
+table for each edge: a change of some edges leaves the others as they are, and nothing has to be walked or turned round.
 """
 
 from __future__ import annotations
@@ -14,11 +14,9 @@ from types import MappingProxyType
 import numpy as np
 
 from .._model import Model, normalised
-from .._tree import Tree
+from .._tree import Tree, states_needed
 from .._types import FloatArray
 from .._variables import Variable
-
-__all__ = ["Edge", "Graph", "Network", "edge", "trusted_tree"]
 
 Edge = tuple[int, int]
 """Two neighbours, the smaller number first."""
@@ -180,26 +178,18 @@ class Graph:
 
     def regularised(self) -> Graph:
         """The regular graph that can represent the same distributions; see :meth:`latentree.Tree.regularised`."""
-        graph = self
-        again = True
-        while again:
+        graph, again = self, True
+        while again and len(graph.neighbours) > 1:
             again = False
             for v in graph.latents:
-                neighbours = graph.neighbours[v]
-                if len(graph.neighbours) == 1:
-                    return graph
-                if v in graph.observed:
-                    continue
-                if len(neighbours) <= 1:
-                    graph = graph.edited(without=[v])
-                elif len(neighbours) == 2 and graph.cardinality[v] >= min(graph.cardinality[u] for u in neighbours):
-                    graph = graph.edited(without=[v], join=[edge(*neighbours)])
-                elif len(neighbours) > 2 and graph.cardinality[v] > graph.bound(v):
-                    graph = graph.edited(cardinality={v: graph.bound(v)})
-                else:
-                    continue
-                again = True
-                break
+                k, own = graph.cardinality[v], graph.neighbours[v]
+                needed = k if v in graph.observed else states_needed(k, [graph.cardinality[u] for u in own])
+                if needed < k:
+                    joined = [edge(*own)] if len(own) == 2 else []
+                    fewer = {v: needed}
+                    graph = graph.edited(cardinality=fewer) if needed else graph.edited(without=[v], join=joined)
+                    again = True
+                    break
         return graph
 
     def key(self) -> tuple[object, ...]:
@@ -243,21 +233,11 @@ class Graph:
 
 @dataclass(frozen=True)
 class Network:
-    """A graph with probabilities.
+    """A graph with probabilities."""
 
-    Attributes
-    ----------
-    graph : Graph
-        The tree.
-    joint : mapping of Edge to array
-        P(a, b) for every edge (a, b), a < b: a row for each state of a.
-    marginals : mapping of int to array
-        P(v) of every node.
-    """
-
-    graph: Graph
-    joint: Mapping[Edge, FloatArray]
-    marginals: Mapping[int, FloatArray]
+    graph: Graph  # the tree
+    joint: Mapping[Edge, FloatArray]  # P(a, b) for every edge (a, b), a < b: a row for each state of a
+    marginals: Mapping[int, FloatArray]  # P(v) of every node
 
     @classmethod
     def from_model(cls, model: Model, numbers: Sequence[int] | None = None) -> Network:
@@ -303,15 +283,3 @@ class Network:
         tree = self.graph.to_tree(names, order[0])
         flat = np.concatenate([np.clip(t, least, None).ravel() for t in tables])
         return _trusted_model(tree, variables, normalised(tree, flat) if least else flat)
-
-    def with_graph(self, graph: Graph, tables: Mapping[Edge, FloatArray]) -> Network:
-        """Put other edges in: ``tables[a, b]`` is P(a, b) for the edges that are new or changed."""
-        joint = {e: tables[e] if e in tables else self.joint[e] for e in graph.edges}
-        old, k = self.marginals, graph.cardinality
-        marginals = {v: old[v] for v in graph.neighbours if v in old and len(old[v]) == k[v]}
-        for (a, b), both in tables.items():
-            if a in graph.neighbours and graph.is_latent(a):
-                marginals[a] = both.sum(axis=1)
-            if b in graph.neighbours and graph.is_latent(b):
-                marginals[b] = both.sum(axis=0)
-        return Network(graph, joint, marginals)

@@ -14,8 +14,6 @@ from typing import Literal
 
 from ._network import Graph, edge
 
-__all__ = ["ADJUST", "EXPAND", "SIMPLIFY", "Kind", "Move", "added_parameters", "moves", "per_parameter", "reachable"]
-
 Kind = Literal["SI", "SD", "NI", "ND", "NR", "UN"]
 
 EXPAND: tuple[Kind, ...] = ("SI", "NI")
@@ -98,17 +96,7 @@ class Move:
 def moves(
     graph: Graph, kinds: Iterable[Kind] = (*EXPAND, *ADJUST, *SIMPLIFY), *, reach: int | None = None
 ) -> list[Move]:
-    """All applications of some operators.
-
-    Parameters
-    ----------
-    graph : Graph
-        The current structure.
-    kinds : iterable of str
-        Which operators.
-    reach : int, optional
-        How many steps away a node may be relocated: 1 in Z, anywhere (None) in C.
-    """
+    """All applications of some operators."""
     return list(_each(graph, kinds, reach))
 
 

@@ -1,7 +1,8 @@
 """What could be done next, and what of it can be done at once.
 
-Screening comes first: of the many nodes that could be introduced, the completed data ([Zhang2004] 4.2) name the few that may pay;
-relocations come all at once (:mod:`latentree.search._relocate`). What is left is judged by restricted likelihood.
+Screening comes first: of the many nodes that could be introduced, the completed data ([Zhang2004] 4.2) name the few
+that may pay; relocations come all at once (:mod:`latentree.search._relocate`). What is left is judged by restricted
+likelihood.
 """
 
 from __future__ import annotations
@@ -19,8 +20,6 @@ from ._operators import Move, moves
 from ._relocate import PLACES, relocations
 from ._restricted import Effort, Evaluated, applied, evaluate, regularised
 from ._task import Task
-
-__all__ = ["Proposal", "carried_out", "propose", "together"]
 
 EFFORT = Effort(4, 20, 0.1)
 SPLITTING = Effort(16, 40, 0.05)
@@ -61,27 +60,7 @@ def propose(
     n_jobs: int = 1,
     n_places: int = PLACES,
 ) -> list[Proposal]:
-    """Moves of all kinds that are expected to gain at least ``least``, the best first.
-
-    Parameters
-    ----------
-    task : Task
-        Gives the criterion.
-    beliefs : Beliefs
-        The current model, and its messages.
-    rng : numpy.random.Generator
-        Source of the starts.
-    parallel : bool
-        Whether candidates are judged in threads, each with a generator of its own, or one after another here.
-    around : collection of int, optional
-        Look only at moves that involve these nodes.
-    least : float
-        Below 0, also moves that lose are proposed.
-    n_jobs : int
-        Threads to use.
-    n_places : int
-        Places that a branch is tried at.
-    """
+    """Moves of all kinds, or those around some nodes, that are expected to gain at least ``least``; the best first."""
     graph, cost = beliefs.network.graph, task.criterion
     base = cost.penalty(graph)
     now = float(beliefs.weights @ beliefs.log_likelihood)
@@ -120,7 +99,7 @@ def propose(
 
 
 def _cost_effective(proposals: Iterable[Proposal], graph: Graph) -> Iterator[Proposal]:
-    """More states for a latent only if no new node beside it gains more for each parameter ([Zhang2004] 3, [ChenZhangWang] 3)."""
+    """More states for a latent only if no new node gains more for each parameter ([Zhang2004] 3, [ChenZhangWang] 3)."""
     proposals = list(proposals)
     ratio: dict[int, float] = {}
     for p in proposals:

@@ -8,8 +8,6 @@ from typing import Any
 
 from .._registry import Registry, loaded
 
-__all__ = ["DEFAULT", "METHODS", "MethodEntry"]
-
 
 @dataclass(frozen=True)
 class MethodEntry:

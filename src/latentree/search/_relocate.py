@@ -18,8 +18,6 @@ from ._network import Graph
 from ._operators import Move
 from ._restricted import Evaluated
 
-__all__ = ["relocations"]
-
 PASSES = 30
 """Most passes over the data: one counts, the others are steps of EM."""
 
@@ -38,21 +36,7 @@ def relocations(
     passes: int = PASSES,
     n_places: int = PLACES,
 ) -> Iterator[Evaluated]:
-    """Restricted likelihood of all moves of kind NR.
-
-    Parameters
-    ----------
-    beliefs : Beliefs
-        Messages of the current model.
-    only : collection of int, optional
-        Nodes of which one must be the branch's top or where it hangs. Default: all branches.
-    n_jobs : int
-        Threads to use; the result is the same for any number.
-    passes : int
-        Passes over the data.
-    n_places : int
-        Places that a branch is tried at, the nearest first.
-    """
+    """Restricted likelihood of all moves of kind NR."""
     graph = beliefs.network.graph
     fixed = set(graph.observed.values())
     branches = {

@@ -1,4 +1,4 @@
-"""Restricted likelihood ([ChenZhangWang] 2.4): how far a move raises the likelihood when only its own tables may change.
+"""Restricted likelihood ([ChenZhangWang] 2.4): how far a move raises the likelihood when only its own tables change.
 
 All that a move leaves as it is hangs off the place of the move in branches whose messages are known. What is left is a
 tree of a few nodes with soft evidence, on which a few steps of EM from a few starts are cheap.
@@ -23,8 +23,6 @@ from ..runner import Budget, StopReason
 from ._beliefs import Beliefs, Known, known
 from ._network import Edge, Graph, Network, edge, trusted_tree
 from ._operators import Move
-
-__all__ = ["Effort", "EffortRule", "Evaluated", "evaluate", "model_of", "regularised"]
 
 Generator = np.random.Generator
 
@@ -76,30 +74,14 @@ class EffortRule:
 
 @dataclass(frozen=True)
 class Evaluated:
-    """A move and what it reaches.
+    """A move and what it reaches."""
 
-    Attributes
-    ----------
-    move : Move
-        The move.
-    log_likelihood : float
-        The maximum restricted log-likelihood found.
-    root : int
-        The node of the new graph that the tables hang on.
-    marginal : array
-        P(root).
-    tables : mapping of (child, parent) to array
-        P(child | parent) of the edges that moved.
-    fresh : int
-        The number of the new node, if there is one.
-    """
-
-    move: Move
-    log_likelihood: float
-    root: int
-    marginal: FloatArray
-    tables: Mapping[tuple[int, int], FloatArray]
-    fresh: int
+    move: Move  # the move
+    log_likelihood: float  # the maximum restricted log-likelihood found
+    root: int  # the node of the new graph that the tables hang on
+    marginal: FloatArray  # P(root)
+    tables: Mapping[tuple[int, int], FloatArray]  # P(child | parent) of the edges that moved
+    fresh: int  # the number of the new node, if there is one
 
 
 @dataclass(frozen=True)
@@ -116,20 +98,9 @@ class _Place:
 
 
 def evaluate(move: Move, beliefs: Beliefs, effort: Effort, rng: Generator, *, goal: float = -np.inf) -> Evaluated:
-    """Maximise the restricted likelihood of a move.
+    """Maximise the restricted likelihood of a move; a candidate that cannot come near the ``goal`` is given up early.
 
-    Parameters
-    ----------
-    move : Move
-        What to do.
-    beliefs : Beliefs
-        Messages of the current model.
-    effort : Effort
-        Starts and steps.
-    rng : numpy.random.Generator
-        Source of the random starts. The first start continues the current model.
-    goal : float, optional
-        A log-likelihood that is of interest: a candidate that cannot come near is given up early.
+    The first start continues the current model.
     """
     place = _MAKERS[move.kind](move, beliefs, effort.starts, rng)
     tree = trusted_tree(place.parent, place.cardinality, [-1] * len(place.nodes), map(str, place.nodes))
@@ -283,11 +254,8 @@ def _copying(counts: FloatArray, h: int, which: int, rng: Generator) -> tuple[Fl
     one = np.zeros((len(order), h))
     one[np.arange(len(order)), group] = 1.0
     one = _shaken(one, rng, 0.1)
-    given_a, copied, other = (
-        counts.sum(axis=2) @ one,
-        counts.sum(axis=(0, 2))[:, None] * one,
-        counts.sum(axis=0).T @ one,
-    )
+    given_a, copied = counts.sum(axis=2) @ one, counts.sum(axis=(0, 2))[:, None] * one
+    other = counts.sum(axis=0).T @ one
     made = [t / np.maximum(t.sum(axis=1, keepdims=True), 1e-300) for t in (given_a, copied.T, other.T)]
     made = [_shaken(t, rng, 0.02) for t in made]
     return (made[0], made[1], made[2]) if which == 0 else (made[0], made[2], made[1])

@@ -20,8 +20,6 @@ from ._operators import Kind, Move, reachable
 from ._restricted import Effort, EffortRule, evaluate, model_of
 from ._task import Point, SearchMethod, State, Task
 
-__all__ = ["FULL", "HillClimbingOptions", "Judged", "SingleHillClimbing"]
-
 Generator = np.random.Generator
 
 FULL = (64, 500, 0.01)
@@ -32,27 +30,13 @@ FIRST = Effort(4, 10, 0.1)
 
 @dataclass(frozen=True)
 class Judged:
-    """A candidate with its parameters and by how much it raises the score.
+    """A candidate with its parameters and by how much it raises the score."""
 
-    Attributes
-    ----------
-    move : Move
-        What is done.
-    model : Model
-        Where it leads.
-    gain : float
-        By how much the score rises: truly if ``point`` is there, otherwise as estimated.
-    dimension : int
-        What the penalty counts.
-    point : Point, optional
-        The model with all of its parameters fitted.
-    """
-
-    move: Move
-    model: Model
-    gain: float
-    dimension: int
-    point: Point | None = None
+    move: Move  # what is done
+    model: Model  # where it leads
+    gain: float  # by how much the score rises: truly if ``point`` is there, otherwise as estimated
+    dimension: int  # what the penalty counts
+    point: Point | None = None  # the model with all of its parameters fitted
 
 
 @dataclass(frozen=True)

@@ -39,8 +39,6 @@ from ._relocate import PLACES
 from ._restricted import regularised
 from ._task import Point, SearchMethod, State, Task
 
-__all__ = ["Swift", "SwiftOptions"]
-
 Generator = np.random.Generator
 
 WIDE = 150
@@ -178,14 +176,8 @@ class Swift(SearchMethod):
         climbed = state.memory["climbed"] + 1
         if climbed < self.options.starts and task.start is None:
             point = self._star(task, climbed, rng)
-            made = Step.of(
-                point.fit.model,
-                phase="climb",
-                kind="start",
-                operation="another start" + (f", with {2 + climbed % 2} classes" if self.options.root is None else ""),
-                score=point.score,
-                log_likelihood=point.fit.log_likelihood,
-            )
+            classes = f", with {2 + climbed % 2} classes" if self.options.root is None else ""
+            made = point.step("climb", "start", f"another start{classes}")
             return _reached(state.to("climb", climbed=climbed), point), made
         state = state.to("escape", climbed=self.options.starts, shaken=0, lower=None)
         return replace(state, finished=not self.options.trials), None
@@ -318,15 +310,8 @@ def _moved(
     state: State, here: Point, point: Point, done: Sequence[Proposal], candidates: int, **memory: Any
 ) -> tuple[State, Step]:
     names = names_of(here.fit.model.tree)
-    made = Step.of(
-        point.fit.model,
-        phase=state.phase,
-        kind="+".join(sorted({p.move.kind for p in done})),
-        operation="; ".join(p.move.describe(names) for p in done),
-        score=point.score,
-        log_likelihood=point.fit.log_likelihood,
-        candidates=candidates,
-    )
+    kind = "+".join(sorted({p.move.kind for p in done}))
+    made = point.step(state.phase, kind, "; ".join(p.move.describe(names) for p in done), candidates=candidates)
     return _reached(state.to("climb", **memory), point), made
 
 

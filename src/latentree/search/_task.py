@@ -23,25 +23,15 @@ from .._model import Model
 from .._table import Table
 from .._trace import Step
 from ..checkpoint import pack_model, unpack_model
-from ..engine._plan import Plan
-from ..estimation import Fit
+from ..estimation import Fit, evaluate
 from ..method import Options as _Options, OutOfTime
 from ..runner import Clock, OnProgress, Progress, StopReason, spawn
 from ._criterion import Criterion
 from ._network import Network
 
-__all__ = ["Point", "SearchMethod", "State", "Task", "evaluate"]
-
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 Generator = np.random.Generator
-
-
-def evaluate(model: Model, table: Table) -> Fit:
-    """Evaluate a model on data with the parameters it has, as a fit that took no step."""
-    counts = Plan.of(model, table).evaluate(model.parameters)
-    trace = np.array([counts.log_likelihood])
-    return Fit(model, table, counts, trace, StopReason.FINISHED, None, 0.0, 1, trace)
 
 
 @dataclass(frozen=True)
@@ -198,6 +188,11 @@ class Point:
         """The model without a root; made once, when it is first needed."""
         return Network.from_model(self.fit.model, self.numbers)
 
+    def step(self, phase: str, kind: str, operation: str, *, candidates: int = 1) -> Step:
+        """The line of the trace that leads here."""
+        said: dict[str, Any] = {"phase": phase, "kind": kind, "operation": operation, "candidates": candidates}
+        return Step.of(self.fit.model, score=self.score, log_likelihood=self.fit.log_likelihood, **said)
+
 
 @dataclass(frozen=True)
 class State:
@@ -236,12 +231,8 @@ class State:
 
     def pack(self) -> dict[str, Any]:
         """Turn it into what a checkpoint can hold."""
-        return {
-            "best": _packed(self.best),
-            "phase": self.phase,
-            "finished": self.finished,
-            "memory": _packed(self.memory),
-        }
+        best, memory = _packed(self.best), _packed(self.memory)
+        return {"best": best, "phase": self.phase, "finished": self.finished, "memory": memory}
 
     @classmethod
     def unpack(cls, packed: Mapping[str, Any], table: Table) -> State:

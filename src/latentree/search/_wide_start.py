@@ -16,12 +16,11 @@ import numpy as np
 from .._model import Model
 from .._table import Table
 from .._trace import Step
+from ..estimation import evaluate
 from ._chow_liu import Link, chow_liu
 from ._divide import Bridge, assembled, bridge, centred, cut, likelihoods, part
 from ._network import Edge
-from ._task import Point, State, Task, evaluate
-
-__all__ = ["Expected", "expected", "init", "step"]
+from ._task import Point, State, Task
 
 STEPS = 16
 """Pieces are learned in about so many steps, at least as many at a time; whatever the threads."""
@@ -71,20 +70,13 @@ def step(task: Task, state: State, learner: Learner, rng: np.random.Generator) -
         models[i] = model
     bridges = _bridges(task, pieces, cuts, models, [_bridge(own) for own in memory["bridges"]], fresh)
     fit = evaluate(assembled(task.table, pieces, models, bridges), task.table)
-    score = task.criterion(fit)
-    made = Step.of(
-        fit.model,
-        phase="pieces",
-        kind="pieces",
-        operation=f"pieces {first + 1} to {fresh.stop} of {len(pieces)} learned",
-        score=score,
-        log_likelihood=fit.log_likelihood,
-        candidates=len(fresh),
-    )
+    point = Point(fit, task.criterion(fit))
+    learned = f"pieces {first + 1} to {fresh.stop} of {len(pieces)} learned"
+    made = point.step("pieces", "pieces", learned, candidates=len(fresh))
     if fresh.stop == len(pieces):
-        return State(Point(fit, score), "climb"), made
+        return State(point, "climb"), made
     now = _plain({**memory, "models": models, "bridges": bridges, "learned": fresh.stop})
-    return State(Point(fit, score), "pieces", memory=now), made
+    return State(point, "pieces", memory=now), made
 
 
 def _bridges(

@@ -6,13 +6,11 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from .._model import Counts
-from .._tree import Tree
-from .._types import FloatArray
-from ._messages import Messages
-from ._plan import Evidence
-
-__all__ = ["evaluate", "row_messages"]
+from latentree._model import Counts
+from latentree._tree import Tree
+from latentree._types import FloatArray
+from latentree.engine._messages import Messages
+from latentree.engine._plan import Evidence
 
 
 def evaluate(tree: Tree, parameters: FloatArray, evidence: Sequence[Evidence], weights: FloatArray) -> Counts:
