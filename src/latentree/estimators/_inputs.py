@@ -16,16 +16,14 @@ from joblib import effective_n_jobs
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 from sklearn.utils import check_array, check_random_state
-from sklearn.utils.validation import (
-    validate_data,
-)
+from sklearn.utils.validation import validate_data
 
 from .._model import Model
 from .._options import AnyOf, Constraint, Flag, Number, OneOf, Text, Whole
 from .._table import Table, checked_weights
 from .._types import FloatArray
 from .._variables import Variable
-from ..errors import DataError, Parameter, ParameterError, bad_parameter
+from ..errors import Advice, DataError, Parameter, ParameterError, bad_parameter
 from ..formats._frame import refuse_missing_weights
 from ..runner import Progress
 
@@ -129,7 +127,8 @@ def check_parameters(given: BaseEstimator, owner: str | None = None, own: Constr
     values = given.get_params(deep=False)
     for name, constraint in {**_CONSTRAINTS, **(own or {})}.items():
         if name in values and not constraint.check(values[name]):
-            raise bad_parameter(name, owner or type(given).__name__, str(constraint), values[name])
+            got = values[name].item() if isinstance(values[name], np.generic) else values[name]
+            raise bad_parameter(name, owner or type(given).__name__, str(constraint), got)
 
 
 @contextmanager
@@ -138,8 +137,14 @@ def parameters_of(owner: str) -> Iterator[None]:
     try:
         yield
     except ParameterError as error:
-        fields = {k: Parameter(v.name, owner) if isinstance(v, Parameter) else v for k, v in error.fields.items()}
-        raise ParameterError(error.template, **fields) from None
+        raise ParameterError(error.template, **{k: _owned(v, owner) for k, v in error.fields.items()}) from None
+
+
+def _owned(field: Any, owner: str) -> Any:
+    match field:
+        case Parameter(name=name) | Advice(option=name, value=None):
+            return Parameter(name, owner)
+    return field
 
 
 def fit_options(given: LatentClass) -> dict[str, Any]:

@@ -23,9 +23,9 @@ from ._text import (
     _decimals,
     _grid,
     _listed,
-    _number,
     _percent,
     _profiles,
+    _rows,
     _shortened,
     _sizes,
 )
@@ -83,10 +83,7 @@ def _structure(report: Report, width: int, everything: bool) -> Iterator[Rendera
 
 
 def _title(report: Report) -> str:
-    rows = ""
-    if report["n"] is not None:
-        rows = f", {_number(report['n'])} rows ({report['n_patterns']:,} distinct)"
-        rows += f", {100 * report['missing']:.2g} % of the cells missing" if report["missing"] else ""
+    rows = "" if report["n"] is None else f", {_rows(report)}"
     if report["star"]:
         classes = _count(report["nodes"][0]["cardinality"], "class", "classes")
         return f"Latent class model: {classes}, {_count(report['n_variables'], 'variable')}{rows}"

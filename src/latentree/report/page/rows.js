@@ -53,11 +53,11 @@
 
     /* Weight of the rows in each pair of states. */
     cross(a, b) {
-      const table = Array.from({ length: this.model.card[a] }, () => new Array(this.model.card[b]).fill(0));
+      const weight = Array.from({ length: this.model.card[a] }, () => new Array(this.model.card[b]).fill(0));
       const first = this.states.get(a),
         second = this.states.get(b);
-      for (let row = 0; row < this.n; row++) if (first[row] >= 0) table[first[row]][second[row]] += this.weights[row];
-      return table;
+      for (let row = 0; row < this.n; row++) if (first[row] >= 0) weight[first[row]][second[row]] += this.weights[row];
+      return weight;
     }
 
     label(row, column) {
