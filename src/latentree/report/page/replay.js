@@ -61,24 +61,7 @@
     const list = h(
       "ol",
       { class: "steps", start: "0" },
-      steps.map((step, i) =>
-        h(
-          "li",
-          {},
-          h(
-            "button",
-            {
-              type: "button",
-              class: "link",
-              onclick: () => {
-                stop();
-                go(i);
-              },
-            },
-            step.operation,
-          ),
-        ),
-      ),
+      steps.map((step, i) => h("li", {}, LT.button(step.operation, () => jump(i), { class: "link" }))),
     );
 
     function go(i) {
@@ -93,18 +76,14 @@
       const difference = i && step.score !== null && steps[i - 1].score !== null ? step.score - steps[i - 1].score : null;
       details.replaceChildren(
         h("h3", {}, `Step ${i} of ${steps.length - 1}: ${step.operation}`),
-        h(
-          "dl",
-          { class: "facts" },
-          [
-            [label, LT.number(step.score)],
-            ["Change", difference === null ? "–" : LT.number(difference)],
-            ["Log-likelihood", LT.number(step.log_likelihood)],
-            ["Dimension", LT.number(step.dimension)],
-            ["Candidates", LT.number(step.candidates)],
-            ["Seconds", LT.number(step.seconds)],
-          ].map(([name, value]) => [h("dt", {}, name), h("dd", {}, value)]),
-        ),
+        LT.facts([
+          [label, LT.number(step.score)],
+          ["Change", LT.number(difference)],
+          ["Log-likelihood", LT.number(step.log_likelihood)],
+          ["Dimension", LT.number(step.dimension)],
+          ["Candidates", LT.number(step.candidates)],
+          ["Seconds", LT.number(step.seconds)],
+        ]),
       );
       list.querySelectorAll("li").forEach((li, j) => {
         li.classList.toggle("now", j === i);
@@ -117,6 +96,10 @@
       timer = null;
       play.textContent = "Play";
     };
+    const jump = (i) => {
+      stop();
+      go(Math.min(Math.max(i, 0), steps.length - 1));
+    };
     const start = () => {
       if (at === steps.length - 1) go(0);
       play.textContent = "Pause";
@@ -126,10 +109,7 @@
       }, PAUSE);
     };
     play.addEventListener("click", () => (timer ? stop() : start()));
-    slider.addEventListener("input", () => {
-      stop();
-      go(+slider.value);
-    });
+    slider.addEventListener("input", () => jump(+slider.value));
     const csv = () => [
       ["step", "operation", "score", "log_likelihood", "dimension", "candidates", "seconds"],
       ...steps.map((t, i) => [i, t.operation, t.score, t.log_likelihood, t.dimension, t.candidates, t.seconds]),
@@ -139,36 +119,14 @@
       h(
         "div",
         { class: "line centred" },
-        h(
-          "button",
-          {
-            type: "button",
-            "aria-label": "Step back",
-            onclick: () => {
-              stop();
-              go(Math.max(at - 1, 0));
-            },
-          },
-          "◂",
-        ),
+        LT.button("◂", () => jump(at - 1), { "aria-label": "Step back" }),
         play,
-        h(
-          "button",
-          {
-            type: "button",
-            "aria-label": "Step on",
-            onclick: () => {
-              stop();
-              go(Math.min(at + 1, steps.length - 1));
-            },
-          },
-          "▸",
-        ),
+        LT.button("▸", () => jump(at + 1), { "aria-label": "Step on" }),
         slider,
       ),
       details,
-      h("section", {}, h("h3", {}, label, LT.csvButton("search trace", csv)), chart.svg),
-      h("section", {}, h("h3", {}, "Steps"), list),
+      LT.section([label, LT.csvButton("search trace", csv)], chart.svg),
+      LT.section("Steps", list),
     ];
     return { content, open: () => go(at), close: stop };
   };
