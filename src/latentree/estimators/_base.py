@@ -230,7 +230,7 @@ class RowDensity(DensityMixin):  # type: ignore[misc]
 
     def aic(self, X: Any, sample_weight: Any = None) -> float:
         """Return Akaike's criterion for data, -2 log-likelihood + 2 parameters. Lower is better."""
-        return self._criterion(X, sample_weight, lambda n: 2.0)
+        return -2.0 * self._total(X, sample_weight)[0] + 2.0 * self.fit_.n_parameters
 
     def bic(self, X: Any, sample_weight: Any = None) -> float:
         """Return the Bayesian information criterion for data, -2 log-likelihood + ln(n) parameters. Lower is better.
@@ -238,13 +238,11 @@ class RowDensity(DensityMixin):  # type: ignore[misc]
         Text, pages, figures and data frames show this scale too. Functions of :mod:`latentree.score`, model files and
         JSON have -1/2 times this, of which higher is better.
         """
-        return self._criterion(X, sample_weight, log)
-
-    def _criterion(self, X: Any, sample_weight: Any, penalty: Callable[[float], float]) -> float:
         total, n = self._total(X, sample_weight)
-        return -2.0 * total + self.fit_.n_parameters * penalty(n)
+        return -2.0 * total + self.fit_.n_parameters * log(n)
 
-    def _mean_log_likelihood(self, X: Any, sample_weight: Any) -> float:
+    def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
+        """Return the mean log-likelihood of a row, weighted if weights are given. Higher is better."""
         total, n = self._total(X, sample_weight)
         return total / n
 

@@ -33,7 +33,6 @@ if TYPE_CHECKING:
 __all__ = [
     "Bins",
     "Constraints",
-    "FloatArray",
     "Form",
     "RandomState",
     "Worded",
@@ -57,44 +56,27 @@ SOFTENING = 1e-9
 
 
 @dataclass(frozen=True)
-class Instance:
-    """A thing of some type.
+class Worded:
+    """A constraint, or a type that a value must have, in words of its own.
 
     Examples
     --------
-    >>> str(Instance((dict,), "a dict")), Instance((dict,), "a dict").check([])
-    ('a dict', False)
+    >>> str(Worded(dict, "a dict")), Worded(dict, "a dict").check([]), Worded(Whole(1), "a count").check(3)
+    ('a dict', False, True)
     """
 
-    types: tuple[type, ...]
-    what: str
-
-    def check(self, value: Any) -> bool:
-        """Whether a value is allowed."""
-        return isinstance(value, self.types)
-
-    def parse(self, text: str) -> Any:
-        """No such thing can be read from text."""
-        raise ValueError(text)
-
-    def __str__(self) -> str:
-        return self.what
-
-
-@dataclass(frozen=True)
-class Worded:
-    """A constraint in other words than its own."""
-
-    constraint: Constraint
+    allowed: Constraint | type | tuple[type, ...]
     words: str
 
     def check(self, value: Any) -> bool:
         """Whether a value is allowed."""
-        return self.constraint.check(value)
+        return isinstance(value, self.allowed) if isinstance(self.allowed, type | tuple) else self.allowed.check(value)
 
     def parse(self, text: str) -> Any:
-        """Read a value from text."""
-        return self.constraint.parse(text)
+        """Read a value from text, which things of a type cannot be."""
+        if isinstance(self.allowed, type | tuple):
+            raise ValueError(text)
+        return self.allowed.parse(text)
 
     def __str__(self) -> str:
         return self.words
@@ -105,12 +87,12 @@ _NONE = OneOf(None)
 _CONSTRAINTS: Constraints = {
     "n_classes": AnyOf(Whole(1), OneOf("auto")),
     "n_init": Whole(1),
-    "prior": AnyOf(Number(least=1), Instance((Mapping,), "a mapping of them by name"), _NONE),
+    "prior": AnyOf(Number(least=1), Worded(Mapping, "a mapping of them by name"), _NONE),
     "method": Text("the name of a method"),
-    "start": AnyOf(Instance((Model,), "a Model"), _NONE),
-    "options": AnyOf(Instance((Mapping,), "a dict of options of the method"), _NONE),
-    "checkpoint": AnyOf(Instance((str, os.PathLike), "a path"), _NONE),
-    "bins": AnyOf(Whole(2), Instance((Mapping,), "a dict of columns"), _NONE),
+    "start": AnyOf(Worded(Model, "a Model"), _NONE),
+    "options": AnyOf(Worded(Mapping, "a dict of options of the method"), _NONE),
+    "checkpoint": AnyOf(Worded((str, os.PathLike), "a path"), _NONE),
+    "bins": AnyOf(Whole(2), Worded(Mapping, "a dict of columns"), _NONE),
     "keep_levels": Flag(),
     "unseen": OneOf("error", "missing"),
     "tol": Number(least=0),

@@ -208,10 +208,6 @@ class LatentClass(ClassPredictor, RowDensity, ModelEstimator):
         advice = "Fit with a prior above 1 to make no row impossible."
         return posteriors(self.model_, table, advice=advice)[self.model_.tree.names[0]]
 
-    def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
-        """Return the mean log-likelihood of a row, weighted if weights are given. Higher is better."""
-        return self._mean_log_likelihood(X, sample_weight)
-
     def sample(self, n_samples: int = 1, *, random_state: RandomState = None, return_classes: bool = False) -> Any:
         """Draw rows from the model.
 

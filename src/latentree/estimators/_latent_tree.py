@@ -240,10 +240,7 @@ class LatentTree(TransformerMixin, RowDensity, TreeLearner):  # type: ignore[mis
         """Learn the tree and return the states of its latent variables in each row."""
         return self.fit(X, y, sample_weight=sample_weight).predict(X)
 
-    @ScoreMethod
-    def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
-        """Return the mean log-likelihood of a row, weighted if weights are given. Higher is better."""
-        return self._mean_log_likelihood(X, sample_weight)
+    score = ScoreMethod(RowDensity.score)
 
     def sample(self, n_samples: int = 1, *, random_state: RandomState = None, return_latents: bool = False) -> Any:
         """Draw rows from the model.

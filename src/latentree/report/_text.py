@@ -304,12 +304,13 @@ _HEADS = {
 
 
 def _comparison(report: Report, width: int) -> Iterator[RenderableType]:
-    scores = list(report["scores"])
+    scores, fits = list(report["scores"]), report["fits"]
     names = ["log_likelihood", "n_parameters", *scores]
     names += [n for n in ("relative_entropy", "smallest_class") if n not in scores]
     columns = [_compared_column(report, name) for name in names]
-    marks = ((row, _mark(row["converged"], "!"), _mark(row["identified"], "?")) for row in report["fits"])
-    numbers = [f"{stopped}{loose}{row['n_classes']:,}" for row, stopped, loose in marks]
+    # What is known not to be good is marked; None is not known.
+    marks = (("!" if row["converged"] is False else "") + ("?" if row["identified"] is False else "") for row in fits)
+    numbers = [f"{mark}{row['n_classes']:,}" for row, mark in zip(fits, marks, strict=True)]
     first = [Text("classes"), *map(Text, numbers)]
     for part in _side_by_side(columns, width - len("classes")):
         grid = _grid(texts=0)
@@ -318,8 +319,8 @@ def _comparison(report: Report, width: int) -> Iterator[RenderableType]:
         for cells in list(zip(first, *part, strict=True))[1:]:
             grid.add_row(*cells)
         yield grid
-    legend = " ! did not converge." if any(row["converged"] is False for row in report["fits"]) else ""
-    if any(row["identified"] is False for row in report["fits"]):
+    legend = " ! did not converge." if any(row["converged"] is False for row in fits) else ""
+    if any(row["identified"] is False for row in fits):
         legend += " ? not identified: some parameters are free to move."
     yield Text(f"{_directions(scores)}, * is best.{legend} {_chosen(report['best'])}")
     if "search" in report:
@@ -330,11 +331,6 @@ def _comparison(report: Report, width: int) -> Iterator[RenderableType]:
         words.append(f"{why} before {', '.join(map(str, report['skipped']))} classes were fitted.")
     if words:
         yield _listed("Warnings", words, "bold yellow")
-
-
-def _mark(good: bool | None, mark: str) -> str:
-    """The mark of what is known not to be good; None is not known."""
-    return mark if good is False else ""
 
 
 def _directions(scores: Sequence[str]) -> str:

@@ -11,7 +11,6 @@ from rich.text import Text
 
 from .._scale import score_label, shown_score
 from ._headline import criterion_of
-from ._layout import arrange
 from ._printable import printable
 from ._svg import Drawing
 from ._text import (
@@ -128,8 +127,7 @@ def _facts(report: Report) -> RenderableType:
 
 
 def _outline(report: Report, width: int, everything: bool) -> Text:
-    drawing = Drawing(report, "rows")
-    arrangement = arrange(drawing.tree, drawing.information)
+    arrangement = Drawing(report, "rows").arrangement
     lines = []
     inner = [v for v in arrangement.order if arrangement.children[v]] or arrangement.order[:1]
     for v in inner if everything else inner[:MOST_LATENTS]:

@@ -188,7 +188,7 @@ def _in_data(posterior: FloatArray | None, fit: Fit | None) -> dict[str, Any]:
         return {"counts": None, "relative_entropy": None}
     possible = ~np.isnan(posterior).any(axis=1)
     weights, p = fit.table.weights[possible], posterior[possible]
-    most = weights.sum() * math.log(max(p.shape[1], 1))
+    most = float(weights.sum()) * math.log(max(p.shape[1], 1))
     relative = 1 - float(weights @ entropy_of(p)) / most if most > 0 else 1.0
     return {"counts": (weights @ p).tolist(), "relative_entropy": relative}
 

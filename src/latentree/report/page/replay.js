@@ -73,7 +73,8 @@
         ? LT.differences(LT.unpackStep(names, steps[i - 1]), tree)
         : { fresh: [], resized: [], moved: [], gone: [] };
       draw(svg, tree, change, rank, model);
-      const difference = i && step.score !== null && steps[i - 1].score !== null ? step.score - steps[i - 1].score : null;
+      const before = i ? steps[i - 1].score : null;
+      const difference = step.score !== null && before !== null ? step.score - before : null;
       details.replaceChildren(
         h("h3", {}, `Step ${i} of ${steps.length - 1}: ${step.operation}`),
         LT.facts([
@@ -164,11 +165,7 @@
       const latent = known.has(names[v]) ? known.get(names[v]) : inner;
       const kind = `n ${latent ? "z" : "x"}${inner ? " inner" : ""} ${kinds.get(names[v]) ?? ""}`;
       const start = at.angle === null ? 0 : -width / 2,
-        flip = at.angle !== null && at.radius > 0 && Math.cos(at.angle) < 0;
-      const turn =
-        at.angle === null || at.radius === 0
-          ? ""
-          : ` rotate(${LT.round((at.angle * 180) / Math.PI + (flip ? 180 : 0))})`;
+        { turn, flip } = LT.turned(at);
       const g = s("g", { class: kind, transform: `translate(${LT.round(at.x)} ${LT.round(at.y)})${turn}` });
       if (inner)
         g.append(
