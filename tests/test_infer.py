@@ -248,7 +248,11 @@ def test_only_latent_class_models_have_a_class():
 
 
 def test_values_that_stand_for_states():
-    variables = [Variable("age", ("<= 30", "> 30"), (30,)), Variable("kids", (0, 4)), Variable("rest", ("a | b", "c"))]
+    variables = [
+        Variable("age", ("<= 30", "> 30"), (30,)),
+        Variable("kids", (0, 4)),
+        Variable("rest", ("a | b", "c"), merged=(("a", "b"), ())),
+    ]
     model = Model.random(Tree.star(2, [2, 2, 2]), variables, np.random.default_rng(0))
     for name, value, code in [
         ("age", 41, 1),

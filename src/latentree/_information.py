@@ -64,20 +64,10 @@ def edge_information(model: Model) -> FloatArray:
 
 @dataclass(frozen=True)
 class Curve:
-    """How a latent variable shows.
+    """How a latent variable shows: its manifest variables, the most informative first.
 
-    Attributes
-    ----------
-    node : int
-        The latent variable.
-    total : float
-        Mutual information of it and all manifest variables together.
-    leaves : tuple of int
-        Manifest variables, the most informative first.
-    alone, together : tuple of float
-        Mutual information of each by itself, and of it together with all before it.
-    profiles : tuple of array [states of the latent, states of the leaf]
-        P(leaf | latent).
+    Each has its mutual information with the latent variable ``alone`` and ``together`` with all before it (that of all
+    manifest variables is the ``total``), and P(leaf | latent) as its profile.
     """
 
     node: int
@@ -89,22 +79,10 @@ class Curve:
 
 
 class InformationCurves:
-    """Information curves of a model's latent variables.
+    """Information curves of a model's latent variables, each of so many manifest variables at most.
 
-    Parameters
-    ----------
-    model : Model
-        The model.
-    most : int, default 12
-        How many manifest variables each curve has.
-
-    Attributes
-    ----------
-    exact : bool
-        Whether all patterns could be enumerated. Otherwise the information of *all* variables together, and of long
-        curves beyond some 4,096 patterns, is estimated from rows drawn from the model, always the same ones.
-    n_rows : int
-        How many patterns or rows that is.
+    They are ``exact`` if all patterns could be enumerated. Otherwise the information of *all* variables together, and
+    of long curves beyond some 4,096 patterns, is estimated from rows drawn from the model, always the same ones.
 
     Examples
     --------

@@ -27,14 +27,7 @@ def lower_is_better(score: object) -> bool:
 
 
 def shown_score(value: Value, score: object = "bic") -> Value:
-    """Put a score on the scale on which people see it.
-
-    Parameters
-    ----------
-    value : float or None
-        The score as functions return it and files hold it.
-    score : str
-        Its name.
+    """Put a score, as functions return it and files hold it, on the scale on which people see it.
 
     Examples
     --------

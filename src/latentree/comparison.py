@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from . import score as criteria
+from ._options import Whole
 from ._scale import shown_score
 from ._table import Table
 from .diagnostics import SAME_OPTIMUM, findings, starts_at_best
@@ -24,18 +25,7 @@ from .runner import Budget, Clock, OnProgress, StopReason
 if TYPE_CHECKING:
     from .cardinality import Learned
 
-__all__ = ["Comparison", "bootstrap_tests", "compare_classes", "compared", "known_scores", "search_summary", "searched"]
-
-
-def known_scores() -> tuple[str, ...]:
-    """Names of the scores to compare by.
-
-    Examples
-    --------
-    >>> "bic" in known_scores()
-    True
-    """
-    return tuple(criteria.SCORES)
+__all__ = ["Comparison", "bootstrap_tests", "compare_classes", "compared", "search_summary", "searched"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -309,20 +299,16 @@ def bootstrap_tests(
 
 def _numbers(given: Iterable[int], baseline: bool) -> list[int]:
     wanted = "whole numbers of at least 1"
-    if isinstance(given, int | np.integer) and not isinstance(given, bool):
-        given = (int(given),)
-    if isinstance(given, str | bytes) or not isinstance(given, Iterable):
-        raise bad_parameter("n_classes", "compare", wanted, given)
-    numbers = list(given)
+    numbers = list(given) if isinstance(given, Iterable) and not isinstance(given, str | bytes) else [given]
     for k in numbers:
-        if isinstance(k, bool) or not isinstance(k, int | np.integer) or k < 1:
-            raise bad_parameter("n_classes", "compare", wanted, k)
+        if not Whole(1).check(k):
+            raise bad_parameter("n_classes", "compare", wanted, k.item() if isinstance(k, np.generic) else k)
     return sorted({*((1,) if baseline or not numbers else ()), *map(int, numbers)})
 
 
 def _names(scores: str | Sequence[str]) -> tuple[str, ...]:
     names = (scores,) if isinstance(scores, str) else tuple(scores)
-    known = known_scores()
+    known = tuple(criteria.SCORES)
     for name in names or (None,):
         if name not in known:
             raise bad_parameter("scores", "compare", f"among {', '.join(map(repr, known))}", name)

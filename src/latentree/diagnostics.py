@@ -67,19 +67,8 @@ def findings(fit: Fit) -> list[Finding]:
     2 classes have 5 parameters, but 4 different rows are possible, which fix at most 3. Other classes fit the data \
 just as well: use fewer classes or more variables.
     """
-    checks = (
-        _stopped,
-        _undetermined,
-        _few_patterns,
-        _independent,
-        _empty,
-        _coinciding,
-        _lonely,
-        _few_rows,
-        _weights,
-        _boundary,
-    )
-    found = [finding for check in checks for finding in check(fit)]
+    by_class = (_stopped, _undetermined, _few_patterns, _independent, _empty, _coinciding, _lonely)
+    found = [finding for check in (*by_class, _few_rows, _weights, _boundary) for finding in check(fit)]
     return sorted(found, key=lambda finding: not finding.loud)
 
 
@@ -110,14 +99,13 @@ def _sizes(fit: Fit) -> FloatArray:
     return sizes
 
 
-def _profiles(model: Model) -> FloatArray:
-    """All probabilities of each class side by side."""
-    return np.hstack([model.table(int(v)) for v in model.tree.manifest])
-
-
 def _stopped(fit: Fit) -> Iterator[Finding]:
-    if not fit.reason.complete:
-        yield Finding("not-converged", f"The fit did not converge. {fit.reason.message}", loud=True)
+    yield from _not_converged(fit.reason)
+
+
+def _not_converged(reason: StopReason) -> Iterator[Finding]:
+    if not reason.complete:
+        yield Finding("not-converged", f"The fit did not converge. {reason.message}", loud=True)
 
 
 def _undetermined(fit: Fit) -> Iterator[Finding]:
@@ -136,11 +124,8 @@ def _undetermined(fit: Fit) -> Iterator[Finding]:
 def _few_patterns(fit: Fit) -> Iterator[Finding]:
     k, patterns = len(_sizes(fit)), fit.table.n_patterns
     if k > patterns:
-        yield Finding(
-            "few-patterns",
-            f"There are {k} classes but only {patterns} distinct rows: use fewer classes.",
-            loud=True,
-        )
+        text = f"There are {k} classes but only {patterns} distinct rows: use fewer classes."
+        yield Finding("few-patterns", text, loud=True)
 
 
 def _independent(fit: Fit) -> Iterator[Finding]:
@@ -156,16 +141,12 @@ def _is_empty(fit: Fit) -> np.ndarray[tuple[int, ...], np.dtype[np.bool_]]:
 def _empty(fit: Fit) -> Iterator[Finding]:
     empty = np.flatnonzero(_is_empty(fit))
     if len(empty):
-        yield Finding(
-            "empty",
-            f"{_classes(empty)} {'holds' if len(empty) == 1 else 'hold'} less than one case"
-            f"{'' if len(empty) == 1 else ' each'}: use fewer classes, or a prior above 1.",
-            loud=True,
-        )
+        hold = "holds less than one case" if len(empty) == 1 else "hold less than one case each"
+        yield Finding("empty", f"{_classes(empty)} {hold}: use fewer classes, or a prior above 1.", loud=True)
 
 
 def _coinciding(fit: Fit) -> Iterator[Finding]:
-    profiles, empty = _profiles(fit.model), _is_empty(fit)
+    profiles, empty = np.hstack([fit.model.table(int(v)) for v in fit.model.tree.manifest]), _is_empty(fit)
     left = [i for i in range(len(profiles)) if not empty[i]]
     while left:
         first, *others = left
@@ -269,11 +250,7 @@ def provenance_findings(provenance: Mapping[str, Any]) -> list[Finding]:
     reason = next((own for own in StopReason if own.value == provenance.get("reason")), None)
     if reason is None:
         return []
-    if "method" in provenance:
-        return list(_unfinished(reason, True))
-    if reason.complete:
-        return []
-    return [Finding("not-converged", f"The fit did not converge. {reason.message}", loud=True)]
+    return list(_unfinished(reason, True) if "method" in provenance else _not_converged(reason))
 
 
 def _unfinished(reason: StopReason, structure: bool) -> Iterator[Finding]:

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
 
 from .estimation import evaluate
 from .naming import presented
 from .runner import StopReason
 from .search import Run, trace_to_plain
 
-__all__ = ["kept_trace", "search_result"]
+__all__ = ["search_result"]
 
 MOST_NODES = 200_000
 """Traces whose trees have more nodes in all are not kept in models: the model would be the smaller part of its file."""
@@ -31,13 +30,16 @@ def search_result(run: Run, *, seed: int | None = None) -> Run:
     (('V1+V4', 'V3+V2'), 0, 'swift')
     """
     model = presented(run.model)
+    # Without seconds, so that the same search gives the same file.
+    steps = [{k: v for k, v in step.items() if k != "seconds"} for step in trace_to_plain(run.trace)]
+    short = sum(len(step.states) for step in run.trace) <= MOST_NODES
     known = {
         "method": run.method,
         "score": run.criterion,
         "value": run.score,
         "seed": seed,
         "reason": run.reason.value,
-        "trace": kept_trace(run),
+        "trace": steps if short else [],
     }
     model = replace(model, provenance={**model.provenance, **{k: v for k, v in known.items() if v not in (None, [])}})
     counts = evaluate(model, run.fit.table).counts
@@ -45,13 +47,3 @@ def search_result(run: Run, *, seed: int | None = None) -> Run:
     fit = replace(run.fit, model=model, counts=counts, reason=reason, seed=seed, seconds=run.seconds)
     # plain dicts: scikit-learn's users copy and pickle what they fitted
     return replace(run, fit=fit, trace=tuple(replace(step, states=dict(step.states)) for step in run.trace))
-
-
-def kept_trace(run: Run) -> list[dict[str, Any]]:
-    """The steps that a model file keeps: without seconds, so that the same search gives the same file.
-
-    Empty if they are too long; see :data:`MOST_NODES`.
-    """
-    if sum(len(step.states) for step in run.trace) > MOST_NODES:
-        return []
-    return [{k: v for k, v in step.items() if k != "seconds"} for step in trace_to_plain(run.trace)]

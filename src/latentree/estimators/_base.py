@@ -8,12 +8,12 @@ from collections.abc import Callable, Mapping, Sequence
 from itertools import product
 from math import log
 from types import MethodType
-from typing import TYPE_CHECKING, Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, DensityMixin
-from sklearn.utils.validation import check_is_fitted
+from sklearn.base import BaseEstimator, DensityMixin, TransformerMixin
+from sklearn.utils.validation import _check_feature_names_in, check_is_fitted
 
 from .. import score as score_functions
 from .._model import Model
@@ -28,11 +28,17 @@ from ..infer import find_node, log_likelihood_rows, posterior, query, sample
 from ..naming import class_label
 from ..score import BivariateResiduals, FitStatistics, ScoreValue
 from ._inputs import Form, RandomState, columns_of, generator, parameters_of, softened, validated, weights_of
+from ._reporting import Reporting
 
-if TYPE_CHECKING:
-    from ..report import Page
-
-__all__ = ["DataEstimator", "ModelEstimator", "RowDensity", "ScoreMethod", "checked_samples", "posteriors"]
+__all__ = [
+    "ClassPredictor",
+    "DataEstimator",
+    "ModelEstimator",
+    "RowDensity",
+    "ScoreMethod",
+    "checked_samples",
+    "posteriors",
+]
 
 
 class ScoreMethod:
@@ -55,7 +61,7 @@ class ScoreMethod:
         estimator.__dict__["score"] = value
 
 
-class DataEstimator(BaseEstimator):  # type: ignore[misc]
+class DataEstimator(Reporting, BaseEstimator):  # type: ignore[misc]
     """An estimator that reads data of any form, leaves a ``model_``, and shows itself as text."""
 
     model_: Model
@@ -63,13 +69,23 @@ class DataEstimator(BaseEstimator):  # type: ignore[misc]
     keep_levels: bool
     unseen: str
     random_state: RandomState
+    warnings_: list[str]
+
+    def _set_parameters(self, given: Mapping[str, Any]) -> None:
+        """Keep the arguments of ``__init__`` as they are, as scikit-learn wants it."""
+        for name in self._get_param_names():
+            setattr(self, name, given[name])
+
+    def _warn(self) -> None:
+        """Say what there is to warn of, in the line that called ``fit``."""
+        for text in self.warnings_:
+            warnings.warn(text, LatentreeWarning, stacklevel=3)
 
     def _training_table(self, X: Any, sample_weight: Any) -> Table:
         data = validated(self, X, reset=True)
         weights = weights_of(sample_weight, data.shape[0])
-        coding: dict[str, Any] = {"keep_levels": True} if self.keep_levels else {}
         with parameters_of(type(self).__name__):
-            table = table_from(data, weights=weights, bins=self.bins, **coding)
+            table = table_from(data, weights=weights, bins=self.bins, keep_levels=self.keep_levels)
         self._form = Form.of(data)
         return table
 
@@ -84,36 +100,39 @@ class DataEstimator(BaseEstimator):  # type: ignore[misc]
         named = dict(zip((v.name for v in variables), columns, strict=True))
         return table_from(named, variables=variables, unseen=self.unseen)
 
-    def report(self) -> dict[str, Any]:
-        """Return all that :meth:`summary` shows as plain values."""
-        raise NotImplementedError
-
-    def summary(
-        self, *, width: int = 80, max_variables: int | None = 30, max_states: int | None = 12, **options: Any
-    ) -> str:
-        """Return what was found as text: sizes, profiles, fit statistics or intervals, warnings and notes.
-
-        Parameters
-        ----------
-        width : int, default 80
-            Columns of text.
-        max_variables, max_states : int or None
-            Of more variables, the most informative are shown; of more states, the most frequent. None shows all.
-        **options
-            Those of :meth:`report`: ``statistics=True`` adds absolute fit, bivariate residuals, average posteriors and
-            all quick scores.
-        """
-        from ..report import Shown, to_text
-
-        contents = self.report(**options)
-        return Shown(to_text(contents, width=width, max_variables=max_variables, max_states=max_states))
-
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.categorical = True
         tags.input_tags.string = True
         tags.input_tags.allow_nan = True
         return tags
+
+
+class ClassPredictor(TransformerMixin):  # type: ignore[misc]
+    """What estimators of one latent variable do with P(class | row)."""
+
+    class_sizes_: FloatArray
+    fit: Callable[..., Self]
+    predict_proba: Callable[[Any], FloatArray]
+
+    def predict(self, X: Any) -> NDArray[np.int64]:
+        """Return the most probable class of each row."""
+        classes: NDArray[np.int64] = self.predict_proba(X).argmax(axis=1)
+        return classes
+
+    def transform(self, X: Any) -> FloatArray:
+        """Return P(class | row); the same as :meth:`predict_proba`."""
+        return self.predict_proba(X)
+
+    def fit_predict(self, X: Any, y: Any = None, sample_weight: Any = None) -> NDArray[np.int64]:
+        """Fit the model and return the class of each row."""
+        return self.fit(X, y, sample_weight=sample_weight).predict(X)
+
+    def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.object_]:
+        """Return the names of the columns that :meth:`transform` makes: ``class0``, ``class1``, ..."""
+        check_is_fitted(self)
+        _check_feature_names_in(self, input_features)
+        return np.array([class_label(i) for i in range(len(self.class_sizes_))], dtype=object)
 
 
 class ModelEstimator(DataEstimator):
@@ -185,21 +204,6 @@ class ModelEstimator(DataEstimator):
         check_is_fitted(self)
         return score_functions.bivariate_residuals(self.fit_)
 
-    def explore(self, path: str | os.PathLike[str] | None = None, **options: Any) -> Page:
-        """Make the explorer page of the model and its data, which notebooks show; see :func:`latentree.report.explore`.
-
-        Parameters
-        ----------
-        path : str or path, optional
-            Where to write it. The page returned also has ``save`` and ``open``.
-        **options
-            Those of :func:`latentree.report.explore`.
-        """
-        from ..report import explore
-
-        check_is_fitted(self)
-        return explore(self.fit_, path=path, **options)
-
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the model to a file that :func:`latentree.load` reads; see :func:`latentree.formats._models.save`."""
         from ..formats._models import save
@@ -226,7 +230,7 @@ class RowDensity(DensityMixin):  # type: ignore[misc]
 
     def aic(self, X: Any, sample_weight: Any = None) -> float:
         """Return Akaike's criterion for data, -2 log-likelihood + 2 parameters. Lower is better."""
-        return self._criterion(X, sample_weight, lambda n: 2.0)
+        return -2.0 * self._total(X, sample_weight)[0] + 2.0 * self.fit_.n_parameters
 
     def bic(self, X: Any, sample_weight: Any = None) -> float:
         """Return the Bayesian information criterion for data, -2 log-likelihood + ln(n) parameters. Lower is better.
@@ -234,13 +238,11 @@ class RowDensity(DensityMixin):  # type: ignore[misc]
         Text, pages, figures and data frames show this scale too. Functions of :mod:`latentree.score`, model files and
         JSON have -1/2 times this, of which higher is better.
         """
-        return self._criterion(X, sample_weight, log)
-
-    def _criterion(self, X: Any, sample_weight: Any, penalty: Callable[[float], float]) -> float:
         total, n = self._total(X, sample_weight)
-        return -2.0 * total + self.fit_.n_parameters * penalty(n)
+        return -2.0 * total + self.fit_.n_parameters * log(n)
 
-    def _mean_log_likelihood(self, X: Any, sample_weight: Any) -> float:
+    def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
+        """Return the mean log-likelihood of a row, weighted if weights are given. Higher is better."""
         total, n = self._total(X, sample_weight)
         return total / n
 

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import os
-import warnings
 from collections.abc import Sequence
 from typing import Any, Self
 
 import numpy as np
 from joblib import effective_n_jobs
-from numpy.typing import NDArray
-from sklearn.base import DensityMixin, TransformerMixin
-from sklearn.utils.validation import _check_feature_names_in, check_is_fitted
+from sklearn.base import DensityMixin
+from sklearn.utils.validation import check_is_fitted
 
 from .._options import AnyOf, Number, OneOf, Whole
 from .._table import Table
@@ -28,10 +26,8 @@ from ..bayes import (
     similarity,
     summarise,
 )
-from ..errors import LatentreeWarning
-from ..naming import class_label
 from ..runner import Budget
-from ._base import DataEstimator, checked_samples
+from ._base import ClassPredictor, DataEstimator, checked_samples
 from ._inputs import Bins, Constraints, RandomState, Worded, check_parameters, generator, report_progress, weights_of
 
 __all__ = ["BayesianLatentClass"]
@@ -51,7 +47,7 @@ _CONSTRAINTS: Constraints = {
 }
 
 
-class BayesianLatentClass(TransformerMixin, DensityMixin, DataEstimator):  # type: ignore[misc]
+class BayesianLatentClass(ClassPredictor, DensityMixin, DataEstimator):  # type: ignore[misc]
     """Latent class analysis the Bayesian way: the number of classes and all else, drawn from the posterior.
 
     Parameters
@@ -126,6 +122,8 @@ class BayesianLatentClass(TransformerMixin, DensityMixin, DataEstimator):  # typ
     [1, 1, 1]
     """
 
+    _subject = "draws_"
+
     def __init__(
         self,
         n_classes: int | None = None,
@@ -149,25 +147,7 @@ class BayesianLatentClass(TransformerMixin, DensityMixin, DataEstimator):  # typ
         checkpoint: str | os.PathLike[str] | None = None,
         verbose: int = 0,
     ) -> None:
-        self.n_classes = n_classes
-        self.max_classes = max_classes
-        self.prior_classes = prior_classes
-        self.delta1 = delta1
-        self.delta2 = delta2
-        self.n_draws = n_draws
-        self.n_burn = n_burn
-        self.thin = thin
-        self.n_chains = n_chains
-        self.method = method
-        self.level = level
-        self.bins = bins
-        self.keep_levels = keep_levels
-        self.unseen = unseen
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.time_limit = time_limit
-        self.checkpoint = checkpoint
-        self.verbose = verbose
+        self._set_parameters(locals())
 
     # ---- fitting ---------------------------------------------------------------------------------------------
 
@@ -205,8 +185,7 @@ class BayesianLatentClass(TransformerMixin, DensityMixin, DataEstimator):  # typ
             on_progress=report_progress if self.verbose else None,
         )
         self._keep(table, seed)
-        for text in self.warnings_:
-            warnings.warn(text, LatentreeWarning, stacklevel=2)
+        self._warn()
         return self
 
     def _prior(self) -> ClassPrior:
@@ -233,24 +212,11 @@ class BayesianLatentClass(TransformerMixin, DensityMixin, DataEstimator):  # typ
 
     # ---- using it --------------------------------------------------------------------------------------------
 
-    def predict(self, X: Any) -> NDArray[np.int64]:
-        """Return the most probable class of each row."""
-        classes: NDArray[np.int64] = self.predict_proba(X).argmax(axis=1)
-        return classes
-
     def predict_proba(self, X: Any) -> FloatArray:
         """Return P(class | row, training data), averaged over the draws with ``n_classes_`` classes."""
         table = self._table(X)
         p: FloatArray = classification(self.class_draws_, table)[table.inverse]
         return p
-
-    def transform(self, X: Any) -> FloatArray:
-        """Return P(class | row); the same as :meth:`predict_proba`."""
-        return self.predict_proba(X)
-
-    def fit_predict(self, X: Any, y: Any = None, sample_weight: Any = None) -> NDArray[np.int64]:
-        """Fit, and return the class of each row."""
-        return self.fit(X, y, sample_weight=sample_weight).predict(X)
 
     def score_samples(self, X: Any) -> FloatArray:
         """Return the log of the posterior predictive probability of each row, averaged over all draws."""
@@ -280,20 +246,10 @@ class BayesianLatentClass(TransformerMixin, DensityMixin, DataEstimator):  # typ
 
     # ---- reporting -------------------------------------------------------------------------------------------
 
-    def report(self) -> dict[str, Any]:
-        """Return all that :meth:`summary` shows as plain values; see :func:`latentree.report.describe_draws`."""
-        from ..report import describe_draws
-
-        check_is_fitted(self, "draws_")
-        return describe_draws(self.draws_, level=self.level, seed=self._seed)
+    def _report_options(self) -> dict[str, Any]:
+        return {"level": self.level, "seed": self._seed}
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the draws to a netCDF file in ArviZ' layout; see :func:`latentree.bayes.load`."""
         check_is_fitted(self)
         self.draws_.save(path)
-
-    def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.object_]:
-        """Return the names of the columns that :meth:`transform` makes: ``class0``, ``class1``, ..."""
-        check_is_fitted(self)
-        _check_feature_names_in(self, input_features)
-        return np.array([class_label(i) for i in range(len(self.class_sizes_))], dtype=object)

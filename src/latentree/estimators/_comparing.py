@@ -14,13 +14,7 @@ from ..comparison import Comparison, compare_classes
 from ..errors import LatentreeWarning
 from ..estimation import ITERATIONS, TOLERANCE, Fit
 from ..runner import Budget
-from ._inputs import (
-    Bins,
-    RandomState,
-    check_parameters,
-    fit_options,
-    generator,
-)
+from ._inputs import Bins, RandomState, check_parameters, fit_options, generator
 from ._latent_class import LatentClass
 
 __all__ = ["ClassComparison", "compare"]
@@ -95,21 +89,8 @@ def compare(
     <BLANKLINE>
     Scores: lower is better, * is best. bic: 3 classes.
     """
-    one = LatentClass(
-        1,
-        n_init=n_init,
-        prior=prior,
-        bins=bins,
-        keep_levels=keep_levels,
-        unseen=unseen,
-        tol=tol,
-        max_iter=max_iter,
-        random_state=random_state,
-        n_jobs=n_jobs,
-        time_limit=time_limit,
-        checkpoint=checkpoint,
-        verbose=verbose,
-    )
+    shared = {name: value for name, value in locals().items() if name in LatentClass._get_param_names()}
+    one = LatentClass(**{**shared, "n_classes": 1})
     check_parameters(one, owner="compare")
     table = one._training_table(X, sample_weight)
     rng, seed = generator(random_state)

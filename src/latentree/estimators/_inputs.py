@@ -16,16 +16,14 @@ from joblib import effective_n_jobs
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 from sklearn.utils import check_array, check_random_state
-from sklearn.utils.validation import (
-    validate_data,
-)
+from sklearn.utils.validation import validate_data
 
 from .._model import Model
 from .._options import AnyOf, Constraint, Flag, Number, OneOf, Text, Whole
 from .._table import Table, checked_weights
 from .._types import FloatArray
 from .._variables import Variable
-from ..errors import DataError, Parameter, ParameterError, bad_parameter
+from ..errors import Advice, DataError, Parameter, ParameterError, bad_parameter
 from ..formats._frame import refuse_missing_weights
 from ..runner import Progress
 
@@ -35,7 +33,6 @@ if TYPE_CHECKING:
 __all__ = [
     "Bins",
     "Constraints",
-    "FloatArray",
     "Form",
     "RandomState",
     "Worded",
@@ -59,44 +56,27 @@ SOFTENING = 1e-9
 
 
 @dataclass(frozen=True)
-class Instance:
-    """A thing of some type.
+class Worded:
+    """A constraint, or a type that a value must have, in words of its own.
 
     Examples
     --------
-    >>> str(Instance((dict,), "a dict")), Instance((dict,), "a dict").check([])
-    ('a dict', False)
+    >>> str(Worded(dict, "a dict")), Worded(dict, "a dict").check([]), Worded(Whole(1), "a count").check(3)
+    ('a dict', False, True)
     """
 
-    types: tuple[type, ...]
-    what: str
-
-    def check(self, value: Any) -> bool:
-        """Whether a value is allowed."""
-        return isinstance(value, self.types)
-
-    def parse(self, text: str) -> Any:
-        """No such thing can be read from text."""
-        raise ValueError(text)
-
-    def __str__(self) -> str:
-        return self.what
-
-
-@dataclass(frozen=True)
-class Worded:
-    """A constraint in other words than its own."""
-
-    constraint: Constraint
+    allowed: Constraint | type | tuple[type, ...]
     words: str
 
     def check(self, value: Any) -> bool:
         """Whether a value is allowed."""
-        return self.constraint.check(value)
+        return isinstance(value, self.allowed) if isinstance(self.allowed, type | tuple) else self.allowed.check(value)
 
     def parse(self, text: str) -> Any:
-        """Read a value from text."""
-        return self.constraint.parse(text)
+        """Read a value from text, which things of a type cannot be."""
+        if isinstance(self.allowed, type | tuple):
+            raise ValueError(text)
+        return self.allowed.parse(text)
 
     def __str__(self) -> str:
         return self.words
@@ -107,12 +87,12 @@ _NONE = OneOf(None)
 _CONSTRAINTS: Constraints = {
     "n_classes": AnyOf(Whole(1), OneOf("auto")),
     "n_init": Whole(1),
-    "prior": AnyOf(Number(least=1), Instance((Mapping,), "a mapping of them by name"), _NONE),
+    "prior": AnyOf(Number(least=1), Worded(Mapping, "a mapping of them by name"), _NONE),
     "method": Text("the name of a method"),
-    "start": AnyOf(Instance((Model,), "a Model"), _NONE),
-    "options": AnyOf(Instance((Mapping,), "a dict of options of the method"), _NONE),
-    "checkpoint": AnyOf(Instance((str, os.PathLike), "a path"), _NONE),
-    "bins": AnyOf(Whole(2), Instance((Mapping,), "a dict of columns"), _NONE),
+    "start": AnyOf(Worded(Model, "a Model"), _NONE),
+    "options": AnyOf(Worded(Mapping, "a dict of options of the method"), _NONE),
+    "checkpoint": AnyOf(Worded((str, os.PathLike), "a path"), _NONE),
+    "bins": AnyOf(Whole(2), Worded(Mapping, "a dict of columns"), _NONE),
     "keep_levels": Flag(),
     "unseen": OneOf("error", "missing"),
     "tol": Number(least=0),
@@ -129,7 +109,8 @@ def check_parameters(given: BaseEstimator, owner: str | None = None, own: Constr
     values = given.get_params(deep=False)
     for name, constraint in {**_CONSTRAINTS, **(own or {})}.items():
         if name in values and not constraint.check(values[name]):
-            raise bad_parameter(name, owner or type(given).__name__, str(constraint), values[name])
+            got = values[name].item() if isinstance(values[name], np.generic) else values[name]
+            raise bad_parameter(name, owner or type(given).__name__, str(constraint), got)
 
 
 @contextmanager
@@ -138,8 +119,14 @@ def parameters_of(owner: str) -> Iterator[None]:
     try:
         yield
     except ParameterError as error:
-        fields = {k: Parameter(v.name, owner) if isinstance(v, Parameter) else v for k, v in error.fields.items()}
-        raise ParameterError(error.template, **fields) from None
+        raise ParameterError(error.template, **{k: _owned(v, owner) for k, v in error.fields.items()}) from None
+
+
+def _owned(field: Any, owner: str) -> Any:
+    match field:
+        case Parameter(name=name) | Advice(option=name, value=None):
+            return Parameter(name, owner)
+    return field
 
 
 def fit_options(given: LatentClass) -> dict[str, Any]:

@@ -3,19 +3,13 @@
 from __future__ import annotations
 
 import os
-import warnings
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, Self
 
-import numpy as np
 from joblib import effective_n_jobs
-from numpy.typing import ArrayLike, NDArray
-from sklearn.base import TransformerMixin
-from sklearn.utils.validation import (
-    _check_feature_names_in,
-    check_is_fitted,
-)
+from numpy.typing import ArrayLike
+from sklearn.utils.validation import check_is_fitted
 
 from .. import score as score_functions
 from .._model import Model
@@ -23,19 +17,17 @@ from .._types import FloatArray
 from ..cardinality import learn_classes
 from ..comparison import search_summary
 from ..diagnostics import findings
-from ..errors import LatentreeWarning
 from ..estimation import ITERATIONS, TOLERANCE, Fit, fit_classes
-from ..naming import class_label
 from ..runner import Budget
 from ..score import Assignment, BootstrapLrt, StandardErrors
 from ..score._uncertainty import Method as ErrorMethod
-from ._base import ModelEstimator, RowDensity, posteriors
+from ._base import ClassPredictor, ModelEstimator, RowDensity, posteriors
 from ._inputs import Bins, RandomState, check_parameters, fit_options, generator, learn_options
 
 __all__ = ["LatentClass"]
 
 
-class LatentClass(TransformerMixin, RowDensity, ModelEstimator):  # type: ignore[misc]
+class LatentClass(ClassPredictor, RowDensity, ModelEstimator):
     """Latent class analysis: a mixture of classes within which categorical variables are independent.
 
     Parameters
@@ -145,19 +137,7 @@ class LatentClass(TransformerMixin, RowDensity, ModelEstimator):  # type: ignore
         checkpoint: str | os.PathLike[str] | None = None,
         verbose: int = 0,
     ) -> None:
-        self.n_classes = n_classes
-        self.n_init = n_init
-        self.prior = prior
-        self.bins = bins
-        self.keep_levels = keep_levels
-        self.unseen = unseen
-        self.tol = tol
-        self.max_iter = max_iter
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.time_limit = time_limit
-        self.checkpoint = checkpoint
-        self.verbose = verbose
+        self._set_parameters(locals())
 
     _search: dict[str, Any] | None = None
     """How the number of classes was searched, if it was."""
@@ -194,13 +174,8 @@ class LatentClass(TransformerMixin, RowDensity, ModelEstimator):  # type: ignore
             n, own = int(self.n_classes), fit_options(self)
             fit = fit_classes(table, n, rng=rng, budget=budget, checkpoint=self.checkpoint, **own)
         self._keep(replace(fit, seed=seed))
-        for text in self.warnings_:
-            warnings.warn(text, LatentreeWarning, stacklevel=2)
+        self._warn()
         return self
-
-    def fit_predict(self, X: Any, y: Any = None, sample_weight: Any = None) -> NDArray[np.int64]:
-        """Fit the model and return the class of each row."""
-        return self.fit(X, y, sample_weight=sample_weight).predict(X)
 
     def _keep(self, fit: Fit) -> None:
         self.fit_ = fit
@@ -214,11 +189,6 @@ class LatentClass(TransformerMixin, RowDensity, ModelEstimator):  # type: ignore
         self.warnings_ = [f.text for f in findings(fit) if f.loud]
 
     # ---- using it --------------------------------------------------------------------------------------------
-
-    def predict(self, X: Any) -> NDArray[np.int64]:
-        """Return the most probable class of each row."""
-        classes: NDArray[np.int64] = self.predict_proba(X).argmax(axis=1)
-        return classes
 
     def predict_proba(self, X: Any) -> FloatArray:
         """Return P(class | row).
@@ -237,14 +207,6 @@ class LatentClass(TransformerMixin, RowDensity, ModelEstimator):  # type: ignore
         table = self._table(X)
         advice = "Fit with a prior above 1 to make no row impossible."
         return posteriors(self.model_, table, advice=advice)[self.model_.tree.names[0]]
-
-    def transform(self, X: Any) -> FloatArray:
-        """Return P(class | row); the same as :meth:`predict_proba`."""
-        return self.predict_proba(X)
-
-    def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
-        """Return the mean log-likelihood of a row, weighted if weights are given. Higher is better."""
-        return self._mean_log_likelihood(X, sample_weight)
 
     def sample(self, n_samples: int = 1, *, random_state: RandomState = None, return_classes: bool = False) -> Any:
         """Draw rows from the model.
@@ -277,12 +239,8 @@ class LatentClass(TransformerMixin, RowDensity, ModelEstimator):  # type: ignore
 
     # ---- reporting -------------------------------------------------------------------------------------------
 
-    def report(self, *, statistics: bool = False) -> dict[str, Any]:
-        """Return all that :meth:`summary` shows as plain values; see :func:`latentree.report.describe`."""
-        from ..report import describe
-
-        check_is_fitted(self)
-        return describe(self.fit_, statistics=statistics, search=self._search)
+    def _report_options(self) -> dict[str, Any]:
+        return {"search": self._search}
 
     def average_posteriors(self) -> Assignment:
         """Return how surely rows belong to their classes; see :func:`latentree.score.average_posteriors`."""
@@ -307,9 +265,3 @@ class LatentClass(TransformerMixin, RowDensity, ModelEstimator):  # type: ignore
         report = self.report()
         known = {name: report[name] for name in ("kind", "n", "log_likelihood", "n_parameters", "seed", "reason")}
         return replace(self.model_, provenance={**self.model_.provenance, **known})
-
-    def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.object_]:
-        """Return the names of the columns that :meth:`transform` makes: ``class0``, ``class1``, ..."""
-        check_is_fitted(self)
-        _check_feature_names_in(self, input_features)
-        return np.array([class_label(i) for i in range(len(self.class_sizes_))], dtype=object)

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import os
 import sys
-import warnings
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 import numpy as np
 from joblib import effective_n_jobs
@@ -18,16 +17,13 @@ from .._model import Model
 from .._table import Table
 from .._types import FloatArray
 from ..diagnostics import run_findings
-from ..errors import DataError, LatentreeWarning
+from ..errors import DataError
 from ..naming import class_label
 from ..runner import Budget
 from ..search import DEFAULT, Run, Step, learn
 from ..search_result import search_result
 from ._base import ModelEstimator, RowDensity, ScoreMethod, posteriors
 from ._inputs import Bins, RandomState, check_parameters, generator
-
-if TYPE_CHECKING:
-    from ..report import Page
 
 __all__ = ["LatentTree", "TreeLearner", "check_size"]
 
@@ -37,6 +33,8 @@ LEAST_VARIABLES = 3
 
 class TreeLearner(ModelEstimator):
     """What estimators that learn a tree share: the parameters of the search, and what is kept of it."""
+
+    _subject = "run_"
 
     def __init__(
         self,
@@ -54,18 +52,7 @@ class TreeLearner(ModelEstimator):
         checkpoint: str | os.PathLike[str] | None = None,
         verbose: int = 0,
     ) -> None:
-        self.method = method
-        self.score = score
-        self.start = start
-        self.options = options
-        self.bins = bins
-        self.keep_levels = keep_levels
-        self.unseen = unseen
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.time_limit = time_limit
-        self.checkpoint = checkpoint
-        self.verbose = verbose
+        self._set_parameters(locals())
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """Return the parameters by name."""
@@ -100,27 +87,6 @@ class TreeLearner(ModelEstimator):
         self.n_iter_ = max(len(run.trace), 1)
         self.converged_ = run.reason.complete
         self.warnings_ = [f.text for f in run_findings(run) if f.loud]
-
-    def _warn(self) -> None:
-        for text in self.warnings_:
-            warnings.warn(text, LatentreeWarning, stacklevel=3)
-
-    def report(self, *, statistics: bool = False) -> dict[str, Any]:
-        """Return all that :meth:`summary` shows as plain values, and the steps of the search.
-
-        See :func:`latentree.report.describe_run`.
-        """
-        from ..report import describe_run
-
-        check_is_fitted(self)
-        return describe_run(self.run_, statistics=statistics)
-
-    def explore(self, path: str | os.PathLike[str] | None = None, **options: Any) -> Page:
-        """Make the explorer page of the model, its data and how it grew; see :func:`latentree.report.explore`."""
-        from ..report import explore
-
-        check_is_fitted(self)
-        return explore(self.run_, path=path, **options)
 
 
 class LatentTree(TransformerMixin, RowDensity, TreeLearner):  # type: ignore[misc]
@@ -274,10 +240,7 @@ class LatentTree(TransformerMixin, RowDensity, TreeLearner):  # type: ignore[mis
         """Learn the tree and return the states of its latent variables in each row."""
         return self.fit(X, y, sample_weight=sample_weight).predict(X)
 
-    @ScoreMethod
-    def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
-        """Return the mean log-likelihood of a row, weighted if weights are given. Higher is better."""
-        return self._mean_log_likelihood(X, sample_weight)
+    score = ScoreMethod(RowDensity.score)
 
     def sample(self, n_samples: int = 1, *, random_state: RandomState = None, return_latents: bool = False) -> Any:
         """Draw rows from the model.

@@ -24,38 +24,23 @@ if TYPE_CHECKING:
     from ._text import Shown, render, to_text
     from ._tree import checked_trace
 
-_HOME = {
-    "Comparison": "..comparison",
-    "Finding": "..diagnostics",
-    "Page": "._html",
-    "Report": "._report",
-    "Shown": "._text",
-    "bootstrap_tests": "..comparison",
-    "checked_trace": "._tree",
-    "class_label": "..naming",
-    "compare_classes": "..comparison",
-    "compared": "..comparison",
-    "describe": "._report",
-    "describe_classes": "._latent_class",
-    "describe_draws": "._sampled",
-    "describe_run": "._report",
-    "describe_tree": "._report",
-    "explore": "._explorer",
-    "findings": "..diagnostics",
-    "latent_names": "..naming",
-    "named": "..naming",
-    "presented": "..naming",
-    "printable": "._printable",
-    "profiles": "._latent_class",
-    "render": "._text",
-    "run_findings": "..diagnostics",
-    "search_result": "..search_result",
-    "searched": "..comparison",
-    "state_labels": "..naming",
-    "statistics": "._statistics",
-    "to_text": "._text",
-    "write_report": "._html_report",
+_NAMES = {
+    "..comparison": ("Comparison", "bootstrap_tests", "compare_classes", "compared", "searched"),
+    "..diagnostics": ("Finding", "findings", "run_findings"),
+    "..naming": ("class_label", "latent_names", "named", "presented", "state_labels"),
+    "..search_result": ("search_result",),
+    "._explorer": ("explore",),
+    "._html": ("Page",),
+    "._html_report": ("write_report",),
+    "._latent_class": ("describe_classes", "profiles"),
+    "._printable": ("printable",),
+    "._report": ("Report", "describe", "describe_run", "describe_tree"),
+    "._sampled": ("describe_draws",),
+    "._statistics": ("statistics",),
+    "._text": ("Shown", "render", "to_text"),
+    "._tree": ("checked_trace",),
 }
+_HOME = {name: home for home, names in _NAMES.items() for name in names}
 _RENAMED = {"learned": "search_result"}
 
 __all__ = [

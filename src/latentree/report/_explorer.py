@@ -25,20 +25,10 @@ from ._tree import MOST_LEAVES
 
 __all__ = ["explore"]
 
-SCRIPTS = (
-    "messages.js",
-    "arrange.js",
-    "model.js",
-    "elements.js",
-    "export.js",
-    "view.js",
-    "overview.js",
-    "selected.js",
-    "whatif.js",
-    "rows.js",
-    "replay.js",
-    "main.js",
-)
+BASIS = ("messages", "arrange", "model", "elements", "export", "view")
+PANELS = ("overview", "selected", "whatif", "rows", "replay")
+SCRIPTS = tuple(f"{name}.js" for name in (*BASIS, *PANELS, "main"))
+"""Files of scripts, in the order in which they build on each other."""
 
 MOST_ROWS, MOST_CELLS = 20_000, 4_000_000
 """Distinct rows, and cells of them, that go into a page unless more are asked for."""

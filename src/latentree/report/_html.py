@@ -65,19 +65,11 @@ class Page:
 def page(
     title: str, body: str, *, styles: Sequence[str], scripts: Sequence[str] = (), data: Any = None, height: int = 720
 ) -> Page:
-    """Put a page together.
+    """Put a page together, of a body in which all text is escaped already.
 
-    Parameters
-    ----------
-    title : str
-        Its title; escaped here.
-    body : str
-        Markup in which all text is escaped already.
-    styles, scripts : sequence of str
-        Files of ``latentree/report/page``. The page's content-security policy allows these, by their hashes, and
-        nothing else: no other script or style, whoever wrote it, and no request to anywhere.
-    data : plain values, optional
-        What the scripts read, as JSON in ``#page-data``.
+    Styles and scripts are files of ``latentree/report/page``. The content-security policy allows these, by their
+    hashes, and nothing else: no other script or style, whoever wrote it, and no request to anywhere. The scripts read
+    the data as JSON in ``#page-data``.
 
     Examples
     --------

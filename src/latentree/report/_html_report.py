@@ -15,6 +15,7 @@ from ._charts import bars_svg, curve_svg, line_svg
 from ._headline import criterion_of, facts, origin, title_of
 from ._html import Page, page
 from ._report import Report
+from ._statistics import largest_residuals
 from ._svg import Drawing, shown, tree_svg
 
 __all__ = ["write_report"]
@@ -191,14 +192,10 @@ def _pairs(pairs: Sequence[tuple[str, float]]) -> str:
     return f"<table><tbody>{rows}</tbody></table>"
 
 
-def _largest(found: Contents, most: int = 10) -> str:
-    names, values = found["names"], found["residuals"]
-    pairs = [
-        (values[i][j], names[i], names[j]) for i in range(len(names)) for j in range(i) if values[i][j] is not None
-    ]
+def _largest(found: Contents) -> str:
     rows = "".join(
         f'<tr><th scope="row">{shown(a)}</th><td>{shown(b)}</td><td class="number">{value:.2f}</td></tr>'
-        for value, a, b in sorted(pairs, key=lambda p: -p[0])[:most]
+        for value, b, a in largest_residuals(found, 10)
     )
     return f"<table><tbody>{rows}</tbody></table>"
 

@@ -37,20 +37,8 @@ MANY_LEAVES = 60
 class Arrangement:
     """Order and slots of a tree's nodes.
 
-    Attributes
-    ----------
-    root : int
-        Where the drawing begins.
-    parent : list of int
-        Parent of each node in the drawing, -1 for the root.
-    children : list of list of int
-        Children in order: leaves first, those with the strongest edge on top.
-    order : list of int
-        Visible nodes, every parent before its children.
-    slot, depth : list of float, list of int
-        Of each visible node.
-    n_slots : float
-        Slots taken by all.
+    In the drawing the root has no parent (-1), children come in order (leaves first, the strongest edge on top), and
+    visible nodes are listed with every parent before its children.
     """
 
     root: int
@@ -64,17 +52,7 @@ class Arrangement:
 
 @dataclass(frozen=True)
 class Place:
-    """Where a node is drawn: its left end in rows, its middle in a radial drawing.
-
-    Attributes
-    ----------
-    x, y : float
-        In pixels.
-    angle : float or None
-        Direction from the centre, in a radial drawing.
-    radius : float
-        Distance from the centre.
-    """
+    """Where a node is drawn, in pixels: its left end in rows, its middle in a radial drawing (with an angle)."""
 
     x: float
     y: float
@@ -83,16 +61,7 @@ class Place:
 
 
 def arrange(tree: Tree, strength: Sequence[float] | None = None, folded: Collection[int] = ()) -> Arrangement:
-    """Give every node its slot and depth.
-
-    Parameters
-    ----------
-    tree : Tree
-        The tree.
-    strength : sequence of float, optional
-        Of the edge above each node; leaves with strong edges come first.
-    folded : collection of int
-        Nodes whose children are hidden.
+    """Give every node its slot and depth; leaves with strong edges come first, children of folded nodes are hidden.
 
     Examples
     --------
@@ -100,12 +69,8 @@ def arrange(tree: Tree, strength: Sequence[float] | None = None, folded: Collect
     [1.0, 0.0, 1.0, 2.0]
     """
     root = _middle(tree)
-    order, parent = [root], {root: -1}
-    for v in order:
-        for u in tree.neighbours(v):
-            if u not in parent:
-                parent[u] = v
-                order.append(u)
+    parent = _reached(tree, root)
+    order = list(parent)
     n_leaves = [0] * tree.n_nodes
     for v in reversed(order):
         n_leaves[v] = n_leaves[v] or 1
@@ -151,19 +116,22 @@ def _slots(root: int, children: list[list[int]], folded: set[int]) -> tuple[list
     return order, slot, depth, free
 
 
+def _reached(tree: Tree, start: int) -> dict[int, int]:
+    """All nodes, the nearest first, with the node before each on the way from the start."""
+    before, order = {start: -1}, [start]
+    for v in order:
+        for u in tree.neighbours(v):
+            if u not in before:
+                before[u] = v
+                order.append(u)
+    return before
+
+
 def _middle(tree: Tree) -> int:
     """The middle of a longest path, and a latent node if one is there."""
-
-    def farthest(start: int) -> tuple[int, dict[int, int]]:
-        order, before = [start], {start: -1}
-        for v in order:
-            for u in tree.neighbours(v):
-                if u not in before:
-                    before[u] = v
-                    order.append(u)
-        return order[-1], before
-
-    end, before = farthest(farthest(0)[0])
+    farthest = list(_reached(tree, 0))[-1]
+    before = _reached(tree, farthest)
+    end = list(before)[-1]
     path = [end]
     while before[path[-1]] >= 0:
         path.append(before[path[-1]])
@@ -180,16 +148,7 @@ def style_for(tree: Tree) -> str:
 
 
 def places(arrangement: Arrangement, widths: Sequence[float], style: str = "rows") -> dict[int, Place]:
-    """Turn slots and depths into places on the drawing.
-
-    Parameters
-    ----------
-    arrangement : Arrangement
-        From :func:`arrange`.
-    widths : sequence of float
-        Width of each node that has children.
-    style : {"rows", "radial"}
-        Which way.
+    """Turn slots and depths into places on the drawing, in "rows" or "radial".
 
     Examples
     --------

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 import numpy as np
@@ -12,6 +11,7 @@ from ..dimension import standard_dimension
 from ..naming import class_label, state_labels
 from ..runner import StopReason
 from ._latent_class import variable_contents
+from ._tree import finite, share_missing
 
 __all__ = ["describe_draws"]
 
@@ -76,14 +76,14 @@ def describe_draws(
     summary = summarise(shown, level=level)
     table, model = draws.table, summary.model()
     fixed = draws.method == "gibbs" or draws.prior.max_classes == 1
-    followed = draws.log_likelihood if fixed else draws.k
-    spread, effective = _followed(followed)
+    followed: Any = draws.log_likelihood if fixed else draws.k
+    spread, effective = finite(r_hat(followed)), finite(effective_samples(followed))
     return {
         "kind": "posterior",
         "n": float(table.n),
         "n_patterns": table.n_patterns,
         "n_variables": table.n_variables,
-        "missing": float(table.weights @ (table.codes < 0).mean(axis=1) / table.weights.sum()),
+        "missing": share_missing(table),
         "posterior": _posterior_of_k(draws, fixed),
         "n_classes": summary.k,
         "n_used": summary.n_draws,
@@ -104,14 +104,10 @@ def describe_draws(
         "message": draws.reason.message,
         "r_hat": spread,
         "effective_draws": effective,
-        "acceptance": {name: _finite(rate) for name, rate in draws.acceptance.items()},
+        "acceptance": {name: finite(rate) for name, rate in draws.acceptance.items()},
         "warnings": _warnings(draws, fixed, spread, effective, summary),
         "notes": _notes(draws, fixed),
     }
-
-
-def _followed(x: Any) -> tuple[float | None, float | None]:
-    return _finite(r_hat(x)), _finite(effective_samples(x))
 
 
 def _posterior_of_k(draws: Draws, fixed: bool) -> list[dict[str, Any]]:
@@ -121,7 +117,7 @@ def _posterior_of_k(draws: Draws, fixed: bool) -> list[dict[str, Any]]:
         {
             "n_classes": k,
             "probability": float(draws.k_posterior[k - 1]),
-            "standard_error": _finite(standard_error(draws.k == k)) if 0 < draws.k_posterior[k - 1] < 1 else None,
+            "standard_error": finite(standard_error(draws.k == k)) if 0 < draws.k_posterior[k - 1] < 1 else None,
             "prior": 1.0 if fixed else float(prior[k - 1]),
         }
         for k in ks
@@ -175,7 +171,3 @@ def _notes(draws: Draws, fixed: bool) -> list[str]:
     if fixed or np.ptp(draws.k):
         return []
     return [f"Every draw has {draws.k_mode} classes: other numbers are improbable, or the chains have not moved."]
-
-
-def _finite(value: float) -> float | None:
-    return float(value) if math.isfinite(value) else None

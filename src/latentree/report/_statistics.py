@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from ..errors import LatentreeError
@@ -9,7 +10,7 @@ from ..estimation import Fit
 from ..score import SCORES, average_posteriors, bivariate_residuals, fit_statistics, scores
 from ..score._criteria import effective_dimension_of
 
-__all__ = ["statistics"]
+__all__ = ["largest_residuals", "statistics"]
 
 QUICK = tuple(name for name, score in SCORES.items() if score.cost == "quick")
 """Scores that cost no more than a fit does."""
@@ -61,3 +62,15 @@ def _dict_of(statistic: Any, fit: Fit) -> dict[str, Any]:
         return dict(statistic(fit).to_dict())
     except LatentreeError as error:
         return {"reason": str(error)}
+
+
+def largest_residuals(found: Mapping[str, Any], most: int) -> list[tuple[float, str, str]]:
+    """The largest bivariate residuals, each with its two variables."""
+    names = found["names"]
+    pairs = [
+        (value, names[i], names[j])
+        for i, row in enumerate(found["residuals"])
+        for j, value in enumerate(row)
+        if i < j and value is not None
+    ]
+    return sorted(pairs, key=lambda pair: -pair[0])[:most]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from html import escape
 from typing import Any
 
@@ -42,15 +42,7 @@ def shown(text: object) -> str:
 
 
 class Drawing:
-    """A tree of a report with places for its nodes.
-
-    Parameters
-    ----------
-    report : dict
-        From :func:`latentree.report.describe_tree`.
-    style : {"rows", "radial"}, optional
-        Default: rows up to some 60 leaves.
-    """
+    """A tree of a report with places for its nodes, in "rows" (default up to some 60 leaves) or "radial"."""
 
     def __init__(self, report: Report, style: str | None = None) -> None:
         nodes = report["nodes"]
@@ -66,12 +58,10 @@ class Drawing:
             self.information[edge["child"]] = edge["information"]
         self.style = style or style_for(self.tree)
         self.arrangement: Arrangement = arrange(self.tree, self.information)
-        self.labels = [_label(n["name"], n["cardinality"], bool(c)) for n, c in self._with_children(nodes)]
+        with_children = zip(nodes, self.arrangement.children, strict=True)
+        self.labels = [_label(n["name"], n["cardinality"], bool(c)) for n, c in with_children]
         self.widths = [text_width(label) + 20.0 for label in self.labels]
         self.places: dict[int, Place] = places(self.arrangement, self.widths, self.style)
-
-    def _with_children(self, nodes: Sequence[Report]) -> list[tuple[Report, list[int]]]:
-        return list(zip(nodes, self.arrangement.children, strict=True))
 
     def edge_of(self, v: int) -> int:
         """The lower end, in the model, of the edge between a node and its parent in the drawing."""

@@ -16,6 +16,7 @@ from rich.text import Text
 
 from .._scale import LOWER, direction, score_label, shown_score
 from ._printable import printable
+from ._statistics import largest_residuals
 
 __all__ = ["Shown", "render", "to_text"]
 
@@ -123,13 +124,17 @@ def _latent_class(
 
 
 def _title(report: Report) -> str:
-    rows = f"{_number(report['n'])} rows ({report['n_patterns']:,} distinct)"
-    if report.get("n_weighted") is not None:
-        weights = f"weights adding up to {_number(report['n'])}"
-        rows = f"{_count(report['n_weighted'], 'row')}, {weights} ({report['n_patterns']:,} distinct)"
-    missing = f", {100 * report['missing']:.2g} % of the cells missing" if report["missing"] else ""
     kind = f"Latent class model: {_count(report['n_classes'], 'class', 'classes')}"
-    return f"{kind}, {_count(report['n_variables'], 'variable')}, {rows}{missing}"
+    return f"{kind}, {_count(report['n_variables'], 'variable')}, {_rows(report)}"
+
+
+def _rows(report: Report) -> str:
+    """How many rows the data have, and how much of them is missing."""
+    rows = f"{_number(report['n'])} rows"
+    if report.get("n_weighted") is not None:
+        rows = f"{_count(report['n_weighted'], 'row')}, weights adding up to {_number(report['n'])}"
+    missing = f", {100 * report['missing']:.2g} % of the cells missing" if report["missing"] else ""
+    return f"{rows} ({report['n_patterns']:,} distinct){missing}"
 
 
 def _statistics(report: Report, width: int) -> RenderableType:
@@ -183,16 +188,8 @@ def _absolute(found: Report) -> str:
     return ", ".join(parts) + f".{more}"
 
 
-def _largest_residuals(found: Report, most: int = 3) -> str:
-    names = found["names"]
-    pairs = [
-        (value, names[i], names[j])
-        for i, row in enumerate(found["residuals"])
-        for j, value in enumerate(row)
-        if i < j and value is not None
-    ]
-    largest = sorted(pairs, key=lambda p: -p[0])[:most]
-    listed = ", ".join(f"{printable(a)} and {printable(b)} {value:.2f}" for value, a, b in largest)
+def _largest_residuals(found: Report) -> str:
+    listed = ", ".join(f"{printable(a)} and {printable(b)} {value:.2f}" for value, a, b in largest_residuals(found, 3))
     return f"Largest bivariate residuals (X2/df; above 3.84 the classes leave something unexplained): {listed}."
 
 
@@ -211,20 +208,25 @@ def _course(report: Report) -> str:
 
 def _sizes(classes: Sequence[Report]) -> RenderableType:
     counted = all(own["count"] is not None for own in classes)
-    grid = _grid("class", "size", *(["cases"] if counted else []))
+    ranged = all("interval" in own for own in classes)
+    grid = _grid("class", "size", *(["interval"] if ranged else []), *(["cases"] if counted else []))
     for own in classes:
+        between = [" - ".join(map(_percent, own["interval"]))] if ranged else []
         cases = [f"{own['count']:,.1f}"] if counted else []
-        grid.add_row(_plain(own["label"]), _percent(own["size"]), *cases)
+        grid.add_row(_plain(own["label"]), _percent(own["size"]), *between, *cases)
     return grid
 
 
 def _profiles(
-    report: Report, width: int, max_variables: int | None, max_states: int | None
+    report: Report, width: int, max_variables: int | None, max_states: int | None, cell_width: int | None = None
 ) -> Iterator[RenderableType]:
-    chosen = _most_informative(report["variables"], max_variables)
-    room = _room(report["classes"], chosen, width)
-    for part in _parts(report["classes"], room, width):
-        yield _profile_table(chosen, part, max_states, room)
+    """As many classes side by side as the width has room for, in cells of the width given, or just wide enough."""
+    classes, chosen = report["classes"], _most_informative(report["variables"], max_variables)
+    number = max(cell_width or 0, *(len(own["label"]) + GAP for own in classes))
+    room = _room(number, 1 if cell_width else len(classes), chosen, width)
+    most = max(1, (width - sum(room) - 2 * GAP) // number)
+    for start in range(0, len(classes), most):
+        yield _profile_table(chosen, classes[start : start + most], max_states, room)
     left = len(report["variables"]) - len(chosen)
     if left:
         shown = f"The {len(chosen)} most informative variables are shown, {left:,} more are not"
@@ -239,12 +241,11 @@ def _most_informative(variables: Sequence[Report], most: int | None) -> list[Rep
     return [variables[i] for i in sorted(ranked[:most])]
 
 
-def _room(classes: Sequence[Report], variables: Sequence[Report], width: int) -> tuple[int, int]:
+def _room(number: int, n_classes: int, variables: Sequence[Report], width: int) -> tuple[int, int]:
     """Room for the names of variables and of states: what they need, or what the numbers leave of the width."""
     names = max(len("variable"), *(cell_len(_plain(v["name"]).plain) for v in variables))
     states = max(len("(99 more)"), *(cell_len(_plain(s).plain) for v in variables for s in v["labels"]))
-    number = _number_width(classes)
-    left = width - 2 * GAP - number * len(classes)
+    left = width - 2 * GAP - number * n_classes
     # Many classes are shown in parts, so that names keep some room, but at least one class stands beside them.
     left = max(left, min(2 * NAME_WIDTH, width - 2 * GAP - number), 2 * LEAST_NAME)
     half = left // 2
@@ -253,17 +254,6 @@ def _room(classes: Sequence[Report], variables: Sequence[Report], width: int) ->
     if names <= half:
         return names, left - names
     return (left - states, states) if states <= left - half else (half, left - half)
-
-
-def _number_width(classes: Sequence[Report]) -> int:
-    return max(len(own["label"]) for own in classes) + GAP
-
-
-def _parts(classes: Sequence[Report], room: tuple[int, int], width: int) -> Iterator[Sequence[Report]]:
-    """As many classes side by side as the width has room for."""
-    most = max(1, (width - sum(room) - 2 * GAP) // _number_width(classes))
-    for start in range(0, len(classes), most):
-        yield classes[start : start + most]
 
 
 def _profile_table(
@@ -294,9 +284,13 @@ def _most_frequent(marginal: Sequence[float], most: int | None) -> list[int]:
 def _cell(own: Report, variable: str, label: str) -> Text:
     profile = own["profile"][variable]
     p = profile[label]
+    text = f"{p:.3f}"
+    if "intervals" in own:
+        low, high = own["intervals"][variable][label]
+        text = f"{p:.2f} ({low:.2f}-{high:.2f})"
     # The most probable answer of the class, if there are others.
     dominant = len(profile) > 1 and p == max(profile.values())
-    return Text(f"{p:.3f}", style="bold" if dominant else "")
+    return Text(text, style="bold" if dominant else "")
 
 
 # ---- a comparison ------------------------------------------------------------------------------------------------
@@ -310,12 +304,13 @@ _HEADS = {
 
 
 def _comparison(report: Report, width: int) -> Iterator[RenderableType]:
-    scores = list(report["scores"])
+    scores, fits = list(report["scores"]), report["fits"]
     names = ["log_likelihood", "n_parameters", *scores]
     names += [n for n in ("relative_entropy", "smallest_class") if n not in scores]
     columns = [_compared_column(report, name) for name in names]
-    marks = ((row, _mark(row["converged"], "!"), _mark(row["identified"], "?")) for row in report["fits"])
-    numbers = [f"{stopped}{loose}{row['n_classes']:,}" for row, stopped, loose in marks]
+    # What is known not to be good is marked; None is not known.
+    marks = (("!" if row["converged"] is False else "") + ("?" if row["identified"] is False else "") for row in fits)
+    numbers = [f"{mark}{row['n_classes']:,}" for row, mark in zip(fits, marks, strict=True)]
     first = [Text("classes"), *map(Text, numbers)]
     for part in _side_by_side(columns, width - len("classes")):
         grid = _grid(texts=0)
@@ -324,8 +319,8 @@ def _comparison(report: Report, width: int) -> Iterator[RenderableType]:
         for cells in list(zip(first, *part, strict=True))[1:]:
             grid.add_row(*cells)
         yield grid
-    legend = " ! did not converge." if any(row["converged"] is False for row in report["fits"]) else ""
-    if any(row["identified"] is False for row in report["fits"]):
+    legend = " ! did not converge." if any(row["converged"] is False for row in fits) else ""
+    if any(row["identified"] is False for row in fits):
         legend += " ? not identified: some parameters are free to move."
     yield Text(f"{_directions(scores)}, * is best.{legend} {_chosen(report['best'])}")
     if "search" in report:
@@ -336,11 +331,6 @@ def _comparison(report: Report, width: int) -> Iterator[RenderableType]:
         words.append(f"{why} before {', '.join(map(str, report['skipped']))} classes were fitted.")
     if words:
         yield _listed("Warnings", words, "bold yellow")
-
-
-def _mark(good: bool | None, mark: str) -> str:
-    """The mark of what is known not to be good; None is not known."""
-    return mark if good is False else ""
 
 
 def _directions(scores: Sequence[str]) -> str:

@@ -11,7 +11,6 @@ from rich.text import Text
 
 from .._scale import score_label, shown_score
 from ._headline import criterion_of
-from ._layout import arrange
 from ._printable import printable
 from ._svg import Drawing
 from ._text import (
@@ -23,9 +22,9 @@ from ._text import (
     _decimals,
     _grid,
     _listed,
-    _number,
     _percent,
     _profiles,
+    _rows,
     _shortened,
     _sizes,
 )
@@ -83,10 +82,7 @@ def _structure(report: Report, width: int, everything: bool) -> Iterator[Rendera
 
 
 def _title(report: Report) -> str:
-    rows = ""
-    if report["n"] is not None:
-        rows = f", {_number(report['n'])} rows ({report['n_patterns']:,} distinct)"
-        rows += f", {100 * report['missing']:.2g} % of the cells missing" if report["missing"] else ""
+    rows = "" if report["n"] is None else f", {_rows(report)}"
     if report["star"]:
         classes = _count(report["nodes"][0]["cardinality"], "class", "classes")
         return f"Latent class model: {classes}, {_count(report['n_variables'], 'variable')}{rows}"
@@ -131,8 +127,7 @@ def _facts(report: Report) -> RenderableType:
 
 
 def _outline(report: Report, width: int, everything: bool) -> Text:
-    drawing = Drawing(report, "rows")
-    arrangement = arrange(drawing.tree, drawing.information)
+    arrangement = Drawing(report, "rows").arrangement
     lines = []
     inner = [v for v in arrangement.order if arrangement.children[v]] or arrangement.order[:1]
     for v in inner if everything else inner[:MOST_LATENTS]:

@@ -38,18 +38,7 @@ def tree_contents(
 ) -> dict[str, Any]:
     """Describe a tree model as plain values; :func:`latentree.report.describe_tree` lists them.
 
-    Parameters
-    ----------
-    model : Model
-        Any tree model.
-    judged : Fit, optional
-        The model on data.
-    own : bool
-        Whether the fit is how the model came about, which is then described too.
-    trace : iterable, optional
-        The steps of a search. Default: those that the model knows.
-    most_leaves : int, default 12
-        How many manifest variables to list for each latent one.
+    With data it is ``judged`` on them, and how the fit went is described too if the model is its ``own``.
     """
     tree = model.tree
     information = edge_information(model)
@@ -199,7 +188,7 @@ def _in_data(posterior: FloatArray | None, fit: Fit | None) -> dict[str, Any]:
         return {"counts": None, "relative_entropy": None}
     possible = ~np.isnan(posterior).any(axis=1)
     weights, p = fit.table.weights[possible], posterior[possible]
-    most = weights.sum() * math.log(max(p.shape[1], 1))
+    most = float(weights.sum()) * math.log(max(p.shape[1], 1))
     relative = 1 - float(weights @ entropy_of(p)) / most if most > 0 else 1.0
     return {"counts": (weights @ p).tolist(), "relative_entropy": relative}
 

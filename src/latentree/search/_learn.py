@@ -146,7 +146,8 @@ def learn(
         raise DataError(f"Learning a tree needs at least three variables. Got {', '.join(table.names)}.")
     search = _method(method, options)
     # sums do not depend on the order of columns and rows
-    whole = table.select([table.names[i] for i in by_content(table)]).ordered()
+    names = table.names
+    whole = table.select([names[i] for i in by_content(table)]).ordered()
     varying = _varying(whole)
     aside = 3 <= len(varying) < whole.n_variables
     core = whole.select([whole.names[i] for i in varying]).ordered() if aside else whole
@@ -374,13 +375,14 @@ def _with_constants(model: Model, table: Table) -> Model:
     place = np.argsort(tree.canonically_rooted()[1])  # the same for all rootings
     at = min(latent or [0], key=lambda v: (int(tree.cardinality[v]), int(place[v])))
     where = {name: i for i, name in enumerate(table.names)}
-    missing = [i for i, name in enumerate(table.names) if name not in {v.name for v in model.variables}]
+    own, all_names = {v.name for v in model.variables}, table.names
+    missing = [i for i, name in enumerate(all_names) if name not in own]
     names = _unlike(tree, latent, table.names)
     grown = Tree(
         np.r_[tree.parent, np.full(len(missing), at)],
         np.r_[tree.cardinality, table.cardinalities[missing]],
         np.r_[[where[name] if tree.variable[v] >= 0 else -1 for v, name in enumerate(tree.names)], missing],
-        (*names, *(table.names[i] for i in missing)),
+        (*names, *(all_names[i] for i in missing)),
     )
     states = int(tree.cardinality[at])
     rows = [np.tile(_shares(table, i), states) for i in missing]

@@ -35,7 +35,8 @@ def plot_race(curves: Mapping[str, tuple[Sequence[float], Sequence[float]]], ax:
     """
     ax = axes(ax)
     end = max((times[-1] for times, _ in curves.values() if len(times)), default=1.0)
-    lowest = min((_late(scores) for _, scores in curves.values()), default=0.0)
+    # What was reached after a third of the steps: the first ones are far below and would flatten all else.
+    lowest = min((scores[len(scores) // 3] for _, scores in curves.values()), default=0.0)
     highest = max((scores[-1] for _, scores in curves.values()), default=1.0)
     for name, (times, scores) in curves.items():
         ax.step([*times, end], [*scores, scores[-1]], where="post", label=plain(name), linewidth=1.2)
@@ -46,11 +47,6 @@ def plot_race(curves: Mapping[str, tuple[Sequence[float], Sequence[float]]], ax:
     ax.set_title(plain(title), fontsize="medium")
     ax.legend(fontsize="x-small", loc="lower right")
     return ax
-
-
-def _late(scores: Sequence[float]) -> float:
-    """What was reached after a third of the steps: the first ones are far below and would flatten all else."""
-    return scores[len(scores) // 3]
 
 
 def save_panels(path: str | os.PathLike[str], panels: Sequence[Callable[[Any], Any]], *, columns: int = 2) -> None:
@@ -65,7 +61,7 @@ def save_panels(path: str | os.PathLike[str], panels: Sequence[Callable[[Any], A
     columns : int
         How many stand side by side.
     """
-    plt = pyplot()
+    pyplot()  # which says how to get Matplotlib if it is not there
     from matplotlib.figure import Figure
 
     rows = -(-len(panels) // columns)
@@ -75,10 +71,15 @@ def save_panels(path: str | os.PathLike[str], panels: Sequence[Callable[[Any], A
         draw(ax)
     for ax in places[len(panels) :]:
         ax.set_axis_off()
-    with plt.rc_context({"svg.hashsalt": "latentree", "svg.fonttype": "none"}):
-        picture = StringIO()
+    write_atomically(path, _svg(figure))
+
+
+def _svg(figure: Any) -> str:
+    """A figure as SVG text, the same for the same figure."""
+    picture = StringIO()
+    with pyplot().rc_context({"svg.hashsalt": "latentree", "svg.fonttype": "none"}):
         figure.savefig(picture, format="svg", metadata={"Date": None})
-    write_atomically(path, picture.getvalue())
+    return picture.getvalue()
 
 
 def plot_progress(
@@ -105,11 +106,10 @@ def plot_progress(
     -------
     Figure
     """
-    plt = pyplot()
     n_rows = -(-len(panels) // columns)
     sizes = np.abs(np.concatenate([np.ravel(curves) for curves in panels.values()]))
     most = max(0.05, float(np.quantile(sizes, 0.97)))  # the first steps may leave the picture
-    figure, places = plt.subplots(
+    figure, places = pyplot().subplots(
         n_rows, columns, figsize=(3.2 * columns, 2.1 * n_rows), sharex=True, sharey=True, squeeze=False
     )
     for ax in places.ravel()[len(panels) :]:
@@ -159,10 +159,7 @@ def plot_growth(panels: Mapping[str, Sequence[tuple[float, float]]], *, label: s
 
 def to_svg(figure: Any) -> str:
     """Return a figure as SVG text, the same for the same figure, and close it."""
-    plt = pyplot()
-    buffer = StringIO()
-    with plt.rc_context({"svg.hashsalt": "latentree", "svg.fonttype": "none"}):
-        figure.savefig(buffer, format="svg", metadata={"Date": None})
-    plt.close(figure)
-    short = re.sub(r"(\d\.\d\d)\d+", r"\1", buffer.getvalue())  # a hundredth of a point is fine enough
+    text = _svg(figure)
+    pyplot().close(figure)
+    short = re.sub(r"(\d\.\d\d)\d+", r"\1", text)  # a hundredth of a point is fine enough
     return "\n".join(line.rstrip() for line in short.splitlines()) + "\n"

@@ -1,4 +1,4 @@
-/* Where nodes are drawn: the same as layout.py, for trees with folded branches and for the steps of a search. No DOM here. */
+/* Where nodes are drawn: as in _layout.py, for trees with folded branches and for the steps of a search. No DOM here. */
 (function (LT) {
   "use strict";
   const GROUP_GAP = 0.6,
@@ -70,6 +70,13 @@
   };
 
   LT.round = (value) => Math.round(value * 10) / 10 + 0;
+
+  /* Names point away from the centre, and are never upside down. */
+  LT.turned = function ({ angle, radius }) {
+    if (angle === null || radius === 0) return { turn: "", flip: false };
+    const flip = Math.cos(angle) < 0;
+    return { turn: ` rotate(${LT.round((angle * 180) / Math.PI + (flip ? 180 : 0))})`, flip };
+  };
 
   /* The curve from a node of some width to a child. */
   LT.edgePath = function (start, end, width) {

@@ -19,13 +19,27 @@
   LT.s = (tag, attributes, ...children) => fill(document.createElementNS(SVG, tag), attributes, children);
   LT.$ = (selector) => document.querySelector(selector);
 
+  LT.button = (text, onclick, more = { class: "quiet" }) => LT.h("button", { type: "button", ...more, onclick }, text);
+
   /* A name that leads to its node. */
   LT.nodeButton = (page, v, text) =>
+    LT.button(text ?? page.model.name[v], () => page.showNode(v, true), { class: "link" });
+
+  LT.section = (head, ...content) => LT.h("section", {}, LT.h("h3", {}, head), content);
+
+  LT.facts = (pairs) =>
     LT.h(
-      "button",
-      { type: "button", class: "link", onclick: () => page.showNode(v, true) },
-      text ?? page.model.name[v],
+      "dl",
+      { class: "facts" },
+      pairs.map(([name, value]) => [LT.h("dt", {}, name), LT.h("dd", {}, value)]),
     );
+
+  /* A table of bars, whose heads are there to be heard only. */
+  LT.barTable = function (heads, rows, kind = "states") {
+    const cells = heads.map((text) => LT.h("th", { scope: "col" }, text));
+    const head = heads.length ? LT.h("thead", { class: "hidden" }, LT.h("tr", {}, cells)) : null;
+    return LT.h("table", { class: kind }, head, LT.h("tbody", {}, rows));
+  };
 
   LT.later = (action) =>
     "requestIdleCallback" in globalThis ? requestIdleCallback(action, { timeout: 500 }) : setTimeout(action);
@@ -64,45 +78,23 @@
       return td;
     };
     body.append(...rows.map((row) => LT.h("tr", {}, row.map(cell))));
+    const kind = (i) => (i > 0 && rows.length && typeof rows[0][i] === "number" ? "number" : null);
+    const heads = head.map((text, i) => LT.h("th", { scope: "col", class: kind(i) }, text));
+    const save = LT.csvButton(name || caption, () => [head, ...rows]);
     const table = LT.h(
       "table",
       { class: heat ? "heat" : null },
-      LT.h(
-        "caption",
-        {},
-        LT.h("span", {}, caption),
-        LT.csvButton(name || caption, () => [head, ...rows]),
-      ),
-      LT.h(
-        "thead",
-        {},
-        LT.h(
-          "tr",
-          {},
-          head.map((text, i) =>
-            LT.h(
-              "th",
-              { scope: "col", class: i > 0 && rows.length && typeof rows[0][i] === "number" ? "number" : null },
-              text,
-            ),
-          ),
-        ),
-      ),
+      LT.h("caption", {}, LT.h("span", {}, caption), save),
+      LT.h("thead", {}, LT.h("tr", {}, heads)),
       body,
     );
     return LT.h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": caption }, table);
   };
 
   LT.csvButton = (name, rows) =>
-    LT.h(
-      "button",
-      {
-        type: "button",
-        class: "quiet",
-        title: "Save this table as CSV",
-        "aria-label": `Save as CSV: ${name}`,
-        onclick: () => LT.save(`${LT.fileName(name)}.csv`, LT.csv(rows()), "text/csv"),
-      },
-      "CSV",
-    );
+    LT.button("CSV", () => LT.save(`${LT.fileName(name)}.csv`, LT.csv(rows()), "text/csv"), {
+      class: "quiet",
+      title: "Save this table as CSV",
+      "aria-label": `Save as CSV: ${name}`,
+    });
 })((globalThis.LT ??= {}));

@@ -1,20 +1,11 @@
 /* Saving what the page shows: tables as CSV, the tree as SVG and PNG. */
 (function (LT) {
   "use strict";
-  const STYLES = [
-    "fill",
-    "fill-opacity",
-    "stroke",
-    "stroke-opacity",
-    "stroke-width",
-    "stroke-dasharray",
-    "stroke-linecap",
-    "font-family",
-    "font-size",
-    "font-weight",
-    "text-anchor",
-    "opacity",
-  ];
+  const STYLES = (
+    "fill fill-opacity stroke stroke-opacity stroke-width stroke-dasharray stroke-linecap " +
+    "font-family font-size font-weight text-anchor opacity"
+  ).split(" ");
+  const DROPPED = "class tabindex role data-v aria-label aria-level aria-expanded aria-selected".split(" ");
 
   LT.fileName = (text) =>
     text
@@ -56,31 +47,15 @@
       const style = getComputedStyle(node);
       if (style.display === "none" || node.classList.contains("hit")) return gone.push(to[i]);
       for (const name of STYLES) to[i].setAttribute(name, style.getPropertyValue(name));
-      for (const name of [
-        "class",
-        "tabindex",
-        "role",
-        "data-v",
-        "aria-label",
-        "aria-level",
-        "aria-expanded",
-        "aria-selected",
-      ])
-        to[i].removeAttribute(name);
+      for (const name of DROPPED) to[i].removeAttribute(name);
     });
     gone.forEach((node) => node.remove());
     copy.removeAttribute("class");
     copy.setAttribute("viewBox", `${box.x} ${box.y} ${box.width} ${box.height}`);
     copy.setAttribute("width", box.width);
     copy.setAttribute("height", box.height);
-    const back = LT.s("rect", {
-      x: box.x,
-      y: box.y,
-      width: box.width,
-      height: box.height,
-      fill: getComputedStyle(document.body).backgroundColor,
-    });
-    copy.prepend(back);
+    const { x, y, width, height } = box;
+    copy.prepend(LT.s("rect", { x, y, width, height, fill: getComputedStyle(document.body).backgroundColor }));
     return new XMLSerializer().serializeToString(copy);
   };
 

@@ -4,15 +4,8 @@
   const { h } = LT;
   const MOST_LISTED = 40;
 
-  const section = (title, ...content) => h("section", {}, h("h3", {}, title), content);
-
   LT.overview = function (page) {
     const { model } = page;
-    const facts = h(
-      "dl",
-      { class: "facts" },
-      model.facts.map(([name, value]) => [h("dt", {}, name), h("dd", {}, value)]),
-    );
     const findings = [
       ...model.warnings.map((text) => h("p", { class: "warning" }, text)),
       ...model.notes.map((text) => h("p", { class: "note" }, text)),
@@ -43,18 +36,10 @@
       left = latents.length - MOST_LISTED;
     const more =
       left > 0
-        ? h(
-            "button",
-            {
-              type: "button",
-              class: "quiet",
-              onclick: () => {
-                list.append(...latents.slice(MOST_LISTED).map(row));
-                more.remove();
-              },
-            },
-            `Show ${left} more`,
-          )
+        ? LT.button(`Show ${left} more`, () => {
+            list.append(...latents.slice(MOST_LISTED).map(row));
+            more.remove();
+          })
         : null;
     const csv = () => [
       ["latent", "state", "size", "cases"],
@@ -68,17 +53,15 @@
       ),
     ];
     return [
-      facts,
+      LT.facts(model.facts),
       findings,
-      h(
-        "section",
-        {},
-        h("h3", {}, "Latent variables", LT.csvButton("latent variables", csv)),
+      LT.section(
+        ["Latent variables", LT.csvButton("latent variables", csv)],
         h("p", { class: "muted small" }, "Sizes of their states, and their most informative variables."),
         list,
         more,
       ),
-      section(
+      LT.section(
         "How to move",
         h(
           "p",

@@ -61,24 +61,7 @@
     const list = h(
       "ol",
       { class: "steps", start: "0" },
-      steps.map((step, i) =>
-        h(
-          "li",
-          {},
-          h(
-            "button",
-            {
-              type: "button",
-              class: "link",
-              onclick: () => {
-                stop();
-                go(i);
-              },
-            },
-            step.operation,
-          ),
-        ),
-      ),
+      steps.map((step, i) => h("li", {}, LT.button(step.operation, () => jump(i), { class: "link" }))),
     );
 
     function go(i) {
@@ -90,21 +73,18 @@
         ? LT.differences(LT.unpackStep(names, steps[i - 1]), tree)
         : { fresh: [], resized: [], moved: [], gone: [] };
       draw(svg, tree, change, rank, model);
-      const difference = i && step.score !== null && steps[i - 1].score !== null ? step.score - steps[i - 1].score : null;
+      const before = i ? steps[i - 1].score : null;
+      const difference = step.score !== null && before !== null ? step.score - before : null;
       details.replaceChildren(
         h("h3", {}, `Step ${i} of ${steps.length - 1}: ${step.operation}`),
-        h(
-          "dl",
-          { class: "facts" },
-          [
-            [label, LT.number(step.score)],
-            ["Change", difference === null ? "–" : LT.number(difference)],
-            ["Log-likelihood", LT.number(step.log_likelihood)],
-            ["Dimension", LT.number(step.dimension)],
-            ["Candidates", LT.number(step.candidates)],
-            ["Seconds", LT.number(step.seconds)],
-          ].map(([name, value]) => [h("dt", {}, name), h("dd", {}, value)]),
-        ),
+        LT.facts([
+          [label, LT.number(step.score)],
+          ["Change", LT.number(difference)],
+          ["Log-likelihood", LT.number(step.log_likelihood)],
+          ["Dimension", LT.number(step.dimension)],
+          ["Candidates", LT.number(step.candidates)],
+          ["Seconds", LT.number(step.seconds)],
+        ]),
       );
       list.querySelectorAll("li").forEach((li, j) => {
         li.classList.toggle("now", j === i);
@@ -117,6 +97,10 @@
       timer = null;
       play.textContent = "Play";
     };
+    const jump = (i) => {
+      stop();
+      go(Math.min(Math.max(i, 0), steps.length - 1));
+    };
     const start = () => {
       if (at === steps.length - 1) go(0);
       play.textContent = "Pause";
@@ -126,10 +110,7 @@
       }, PAUSE);
     };
     play.addEventListener("click", () => (timer ? stop() : start()));
-    slider.addEventListener("input", () => {
-      stop();
-      go(+slider.value);
-    });
+    slider.addEventListener("input", () => jump(+slider.value));
     const csv = () => [
       ["step", "operation", "score", "log_likelihood", "dimension", "candidates", "seconds"],
       ...steps.map((t, i) => [i, t.operation, t.score, t.log_likelihood, t.dimension, t.candidates, t.seconds]),
@@ -139,36 +120,14 @@
       h(
         "div",
         { class: "line centred" },
-        h(
-          "button",
-          {
-            type: "button",
-            "aria-label": "Step back",
-            onclick: () => {
-              stop();
-              go(Math.max(at - 1, 0));
-            },
-          },
-          "◂",
-        ),
+        LT.button("◂", () => jump(at - 1), { "aria-label": "Step back" }),
         play,
-        h(
-          "button",
-          {
-            type: "button",
-            "aria-label": "Step on",
-            onclick: () => {
-              stop();
-              go(Math.min(at + 1, steps.length - 1));
-            },
-          },
-          "▸",
-        ),
+        LT.button("▸", () => jump(at + 1), { "aria-label": "Step on" }),
         slider,
       ),
       details,
-      h("section", {}, h("h3", {}, label, LT.csvButton("search trace", csv)), chart.svg),
-      h("section", {}, h("h3", {}, "Steps"), list),
+      LT.section([label, LT.csvButton("search trace", csv)], chart.svg),
+      LT.section("Steps", list),
     ];
     return { content, open: () => go(at), close: stop };
   };
@@ -206,11 +165,7 @@
       const latent = known.has(names[v]) ? known.get(names[v]) : inner;
       const kind = `n ${latent ? "z" : "x"}${inner ? " inner" : ""} ${kinds.get(names[v]) ?? ""}`;
       const start = at.angle === null ? 0 : -width / 2,
-        flip = at.angle !== null && at.radius > 0 && Math.cos(at.angle) < 0;
-      const turn =
-        at.angle === null || at.radius === 0
-          ? ""
-          : ` rotate(${LT.round((at.angle * 180) / Math.PI + (flip ? 180 : 0))})`;
+        { turn, flip } = LT.turned(at);
       const g = s("g", { class: kind, transform: `translate(${LT.round(at.x)} ${LT.round(at.y)})${turn}` });
       if (inner)
         g.append(

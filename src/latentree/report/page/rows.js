@@ -53,11 +53,11 @@
 
     /* Weight of the rows in each pair of states. */
     cross(a, b) {
-      const table = Array.from({ length: this.model.card[a] }, () => new Array(this.model.card[b]).fill(0));
+      const weight = Array.from({ length: this.model.card[a] }, () => new Array(this.model.card[b]).fill(0));
       const first = this.states.get(a),
         second = this.states.get(b);
-      for (let row = 0; row < this.n; row++) if (first[row] >= 0) table[first[row]][second[row]] += this.weights[row];
-      return table;
+      for (let row = 0; row < this.n; row++) if (first[row] >= 0) weight[first[row]][second[row]] += this.weights[row];
+      return weight;
     }
 
     label(row, column) {
@@ -156,21 +156,11 @@
       const name = at > 0 ? text.slice(0, at).trim() : null,
         value = at > 0 ? text.slice(at + 1).trim() : text;
       const named = name === null ? shown : shown.filter(([v]) => model.name[v].toLocaleLowerCase() === name);
+      const holds = (own) => own !== undefined && (name === null ? own.includes(value) : own === value);
       const found = [];
       for (let row = 0; row < rows.n; row++) {
         if (wanted !== null && states[row] !== wanted) continue;
-        if (
-          text &&
-          !named.some(([, c]) => {
-            const own = rows.label(row, c);
-            return (
-              own !== null &&
-              (name === null ? own.toLocaleLowerCase().includes(value) : own.toLocaleLowerCase() === value)
-            );
-          })
-        )
-          continue;
-        found.push(row);
+        if (!text || named.some(([, c]) => holds(rows.label(row, c)?.toLocaleLowerCase()))) found.push(row);
       }
       return found;
     };
@@ -205,25 +195,15 @@
         ...(numbered ? [["row", "rows"]] : []),
         ...shown.map(([v, c]) => [model.name[v], c]),
       ];
-      const sorter = ([text, by]) =>
-        h(
-          "th",
-          { scope: "col", "aria-sort": order.by === by ? (order.down ? "descending" : "ascending") : "none" },
-          h(
-            "button",
-            {
-              type: "button",
-              class: "sorter",
-              title: text,
-              onclick: () => {
-                order = { by, down: order.by === by ? !order.down : by === "weight" || by === "probability" };
-                draw();
-              },
-            },
-            LT.shortened(text, 20),
-            order.by === by ? (order.down ? " ▾" : " ▴") : "",
-          ),
-        );
+      const sorter = ([text, by]) => {
+        const [way, mark] = order.by !== by ? ["none", ""] : order.down ? ["descending", " ▾"] : ["ascending", " ▴"];
+        const sort = () => {
+          order = { by, down: order.by === by ? !order.down : by === "weight" || by === "probability" };
+          draw();
+        };
+        const button = LT.button([LT.shortened(text, 20), mark], sort, { class: "sorter", title: text });
+        return h("th", { scope: "col", "aria-sort": way }, button);
+      };
       const numbers = (row) => {
         const own = rows.numbers[row];
         return own.slice(0, 3).join(", ") + (own.length > 3 ? " …" : "");
@@ -245,18 +225,10 @@
       place.replaceChildren(
         h("table", { class: "rows" }, h("thead", {}, h("tr", {}, head.map(sorter))), h("tbody", {}, body)),
         found.length > most
-          ? h(
-              "button",
-              {
-                type: "button",
-                class: "quiet",
-                onclick: () => {
-                  most *= 4;
-                  draw();
-                },
-              },
-              `Show more (${LT.number(found.length - most)} left)`,
-            )
+          ? LT.button(`Show more (${LT.number(found.length - most)} left)`, () => {
+              most *= 4;
+              draw();
+            })
           : "",
       );
       last = { z, shown, found };
@@ -279,10 +251,8 @@
       ...last.found.map((row) => cells(row, last.shown, last.z)),
     ];
     return [
-      h(
-        "section",
-        {},
-        h("h3", {}, "Rows of a latent variable's states", LT.csvButton("rows", csv)),
+      LT.section(
+        ["Rows of a latent variable's states", LT.csvButton("rows", csv)],
         h(
           "div",
           { class: "choices" },
@@ -331,10 +301,8 @@
     b.addEventListener("change", draw);
     draw();
     return [
-      h(
-        "section",
-        {},
-        h("h3", {}, "Two latent variables against each other"),
+      LT.section(
+        "Two latent variables against each other",
         h(
           "div",
           { class: "choices" },

@@ -25,18 +25,10 @@
         "p",
         {},
         inner &&
-          h(
-            "button",
-            {
-              type: "button",
-              class: "quiet",
-              onclick: () => {
-                page.view.toggle(v);
-                page.showNode(v);
-              },
-            },
-            folded ? "Unfold branch" : "Fold branch",
-          ),
+          LT.button(folded ? "Unfold branch" : "Fold branch", () => {
+            page.view.toggle(v);
+            page.showNode(v);
+          }),
       ),
       states(page, v),
       own && own.leaves.length ? curve(page, v, own) : null,
@@ -54,6 +46,12 @@
       asked = model.evidence.size > 0;
     const rows = labels.map((label, i) => {
       const assumed = given === i;
+      const assume = () => {
+        model.assume(v, assumed ? null : i);
+        page.showNode(v, false, true);
+      };
+      const said = `${assumed ? "Forget" : "Assume"} ${model.name[v]} = ${label}`;
+      const more = { class: "quiet", "aria-pressed": String(assumed), "aria-label": said };
       return h(
         "tr",
         { class: assumed ? "given" : null },
@@ -61,50 +59,16 @@
         h("td", { class: "wide" }, LT.bar(now[i], asked ? model.prior[v][i] : undefined)),
         h("td", { class: "number" }, LT.probability(now[i])),
         own && own.counts ? h("td", { class: "number" }, LT.number(own.counts[i])) : null,
-        h(
-          "td",
-          {},
-          h(
-            "button",
-            {
-              type: "button",
-              class: "quiet",
-              "aria-pressed": String(assumed),
-              "aria-label": `${assumed ? "Forget" : "Assume"} ${model.name[v]} = ${label}`,
-              onclick: () => {
-                model.assume(v, assumed ? null : i);
-                page.showNode(v, false, true);
-              },
-            },
-            assumed ? "Forget" : "Assume",
-          ),
-        ),
+        h("td", {}, LT.button(assumed ? "Forget" : "Assume", assume, more)),
       );
     });
     const csv = () => [
       ["state", "probability", "without evidence", ...(own && own.counts ? ["cases"] : [])],
       ...labels.map((label, i) => [label, now[i], model.prior[v][i], ...(own && own.counts ? [own.counts[i]] : [])]),
     ];
-    return h(
-      "section",
-      {},
-      h("h3", {}, asked ? "States, given what is assumed" : "States", LT.csvButton(`states of ${model.name[v]}`, csv)),
-      h(
-        "table",
-        { class: "states" },
-        h(
-          "thead",
-          { class: "hidden" },
-          h(
-            "tr",
-            {},
-            ["state", "", "probability", own && own.counts ? "cases" : null, "assume"]
-              .filter((t) => t !== null)
-              .map((t) => h("th", { scope: "col" }, t)),
-          ),
-        ),
-        h("tbody", {}, rows),
-      ),
+    return LT.section(
+      [asked ? "States, given what is assumed" : "States", LT.csvButton(`states of ${model.name[v]}`, csv)],
+      LT.barTable(["state", "", "probability", ...(own && own.counts ? ["cases"] : []), "assume"], rows),
     );
   }
 
@@ -126,30 +90,15 @@
       ["variable", "information", "cumulative", "coverage"],
       ...own.leaves.map(([u, a, t]) => [model.name[u], a, t, own.total > 0 ? t / own.total : null]),
     ];
-    return h(
-      "section",
-      {},
-      h("h3", {}, "What defines it", LT.csvButton(`information curve of ${model.name[v]}`, csv)),
+    return LT.section(
+      ["What defines it", LT.csvButton(`information curve of ${model.name[v]}`, csv)],
       h(
         "p",
         { class: "muted small" },
         "Mutual information of each variable (bar, nats), and that of it and those above together (mark, per cent of that of all variables).",
         model.exact ? "" : " That of all variables together is estimated from drawn rows.",
       ),
-      h(
-        "table",
-        { class: "states curve" },
-        h(
-          "thead",
-          { class: "hidden" },
-          h(
-            "tr",
-            {},
-            ["variable", "", "information", "coverage"].map((t) => h("th", { scope: "col" }, t)),
-          ),
-        ),
-        h("tbody", {}, rows),
-      ),
+      LT.barTable(["variable", "", "information", "coverage"], rows, "states curve"),
     );
   }
 
@@ -157,19 +106,11 @@
     const { model } = page,
       given = model.givenStates(v),
       labels = model.labelsOf(v);
-    const rows = own.leaves
-      .slice(0, MOST_LEAVES)
-      .flatMap(([u]) =>
-        model
-          .labelsOf(u)
-          .map((label, j) => [j === 0 ? model.name[u] : "", label, ...given.map((p) => (p ? p[u][j] : null))]),
-      );
-    const whole = () => [
-      ["variable", "state", ...labels],
-      ...own.leaves.flatMap(([u]) =>
-        model.labelsOf(u).map((label, j) => [model.name[u], label, ...given.map((p) => (p ? p[u][j] : null))]),
-      ),
-    ];
+    const rowsOf = ([u]) =>
+      model.labelsOf(u).map((label, j) => [model.name[u], label, ...given.map((p) => (p ? p[u][j] : null))]);
+    const whole = () => [["variable", "state", ...labels], ...own.leaves.flatMap(rowsOf)];
+    const named = ([name, ...cells], j) => [j === 0 ? name : "", ...cells];
+    const rows = own.leaves.slice(0, MOST_LEAVES).flatMap((leaf) => rowsOf(leaf).map(named));
     const body = rows.map((row) =>
       h(
         "tr",
@@ -183,30 +124,17 @@
         }),
       ),
     );
-    return h(
-      "section",
-      {},
-      h("h3", {}, "Profiles", LT.csvButton(`profiles of ${model.name[v]}`, whole)),
+    const heads = [
+      ...["variable", "state"].map((t) => h("th", { scope: "col" }, t)),
+      ...labels.map((t) => h("th", { scope: "col", class: "number" }, LT.shortened(t, 14))),
+    ];
+    return LT.section(
+      ["Profiles", LT.csvButton(`profiles of ${model.name[v]}`, whole)],
       h("p", { class: "muted small" }, `P(variable | ${model.name[v]}), the most informative variables.`),
       h(
         "div",
         { class: "scroll", tabindex: "0", role: "region", "aria-label": "Profiles" },
-        h(
-          "table",
-          { class: "heat" },
-          h(
-            "thead",
-            {},
-            h(
-              "tr",
-              {},
-              h("th", { scope: "col" }, "variable"),
-              h("th", { scope: "col" }, "state"),
-              labels.map((t) => h("th", { scope: "col", class: "number" }, LT.shortened(t, 14))),
-            ),
-          ),
-          h("tbody", {}, body),
-        ),
+        h("table", { class: "heat" }, h("thead", {}, h("tr", {}, heads)), h("tbody", {}, body)),
       ),
     );
   }
@@ -218,6 +146,7 @@
       .map((u) => [u, model.edgeInformation(v, u)])
       .sort((a, b) => b[1] - a[1]);
     const most = near.length ? near[0][1] : 0;
+    const said = (u) => `Table of ${model.name[v]} and ${model.name[u]}`;
     const rows = near.slice(0, MOST_LISTED).map(([u, information]) =>
       h(
         "tr",
@@ -225,42 +154,14 @@
         h("th", { scope: "row" }, LT.nodeButton(page, u, LT.shortened(model.name[u], 24))),
         h("td", { class: "wide" }, LT.bar(most > 0 ? information / most : 0)),
         h("td", { class: "number" }, LT.nats(information)),
-        h(
-          "td",
-          {},
-          h(
-            "button",
-            {
-              type: "button",
-              class: "quiet",
-              "aria-label": `Table of ${model.name[v]} and ${model.name[u]}`,
-              onclick: () => page.showEdge(v, u),
-            },
-            "Table",
-          ),
-        ),
+        h("td", {}, LT.button("Table", () => page.showEdge(v, u), { class: "quiet", "aria-label": said(u) })),
       ),
     );
     const more = near.length - rows.length;
     const csv = () => [["neighbour", "information"], ...near.map(([u, i]) => [model.name[u], i])];
-    return h(
-      "section",
-      {},
-      h("h3", {}, "Neighbours", LT.csvButton(`neighbours of ${model.name[v]}`, csv)),
-      h(
-        "table",
-        { class: "states" },
-        h(
-          "thead",
-          { class: "hidden" },
-          h(
-            "tr",
-            {},
-            ["neighbour", "", "information", "table"].map((t) => h("th", { scope: "col" }, t)),
-          ),
-        ),
-        h("tbody", {}, rows),
-      ),
+    return LT.section(
+      ["Neighbours", LT.csvButton(`neighbours of ${model.name[v]}`, csv)],
+      LT.barTable(["neighbour", "", "information", "table"], rows),
       more > 0 ? h("p", { class: "muted small" }, `and ${more} more`) : null,
     );
   }
@@ -280,7 +181,7 @@
         " ",
         LT.nodeButton(page, b),
         " ",
-        h("button", { type: "button", class: "quiet", onclick: () => page.showEdge(b, a) }, "Turn round"),
+        LT.button("Turn round", () => page.showEdge(b, a)),
       ),
       LT.table({
         caption: `P(${model.name[b]} | ${model.name[a]})`,

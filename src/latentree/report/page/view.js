@@ -127,9 +127,7 @@
       g.classList.toggle("gone", !at);
       if (!at) return;
       const r = LT.round,
-        flip = at.angle !== null && at.radius > 0 && Math.cos(at.angle) < 0;
-      const turn =
-        at.angle === null || at.radius === 0 ? "" : `rotate(${r((at.angle * 180) / Math.PI + (flip ? 180 : 0))})`;
+        { turn, flip } = LT.turned(at);
       g.setAttribute("transform", `translate(${r(at.x)} ${r(at.y)})${turn}`);
       g.setAttribute("aria-level", this.arrangement.depth[v] + 1);
       if (this.isInner(v)) {

@@ -43,16 +43,7 @@
             "li",
             {},
             `${LT.shortened(model.name[v], 30)} = ${LT.shortened(model.labelsOf(v)[i], 30)} `,
-            h(
-              "button",
-              {
-                type: "button",
-                class: "quiet",
-                "aria-label": `Forget ${model.name[v]}`,
-                onclick: () => model.assume(v, null),
-              },
-              "×",
-            ),
+            LT.button("×", () => model.assume(v, null), { class: "quiet", "aria-label": `Forget ${model.name[v]}` }),
           ),
         ),
       );
@@ -110,9 +101,9 @@
         "div",
         { class: "line" },
         verdict,
-        h("button", { type: "button", class: "quiet", id: "what-clear", onclick: () => model.clear() }, "Forget all"),
+        LT.button("Forget all", () => model.clear(), { class: "quiet", id: "what-clear" }),
       ),
-      h("section", {}, h("h3", {}, "All other variables", LT.csvButton("what if", csv)), filter, list),
+      LT.section(["All other variables", LT.csvButton("what if", csv)], filter, list),
     ];
   };
 
@@ -129,20 +120,15 @@
         LT.nodeButton(page, v, LT.shortened(model.name[v], 32)),
         h("span", { class: "muted small" }, moved > 5e-4 ? `moved ${LT.probability(moved)}` : ""),
       ),
-      h(
-        "table",
-        { class: "states" },
-        h(
-          "tbody",
-          {},
-          labels.map((label, i) =>
-            h(
-              "tr",
-              {},
-              h("th", { scope: "row", title: label }, LT.shortened(label, 18)),
-              h("td", { class: "wide" }, LT.bar(now[i], model.prior[v][i])),
-              h("td", { class: "number" }, LT.probability(now[i])),
-            ),
+      LT.barTable(
+        [],
+        labels.map((label, i) =>
+          h(
+            "tr",
+            {},
+            h("th", { scope: "row", title: label }, LT.shortened(label, 18)),
+            h("td", { class: "wide" }, LT.bar(now[i], model.prior[v][i])),
+            h("td", { class: "number" }, LT.probability(now[i])),
           ),
         ),
       ),

@@ -1,4 +1,4 @@
-"""Profiles of a latent variable's states."""
+"""Sizes and profiles of a latent variable's states, and how surely rows belong to them."""
 
 from __future__ import annotations
 
@@ -10,12 +10,52 @@ import numpy as np
 from ..._information import InformationCurves
 from ..._model import Model
 from ..._types import FloatArray
+from ...engine._plan import Plan
 from ...estimation import Fit
 from ...naming import node_labels
 from ...score import StandardErrors
 from ._axes import axes, latent_node, lengths, plain
 
-__all__ = ["plot_profiles"]
+__all__ = ["plot_profiles", "plot_sizes", "plot_uncertainty"]
+
+
+def plot_sizes(
+    thing: Model | Fit, ax: Any = None, *, node: str | int | None = None, errors: StandardErrors | None = None
+) -> Any:
+    """Draw the sizes of a latent variable's states as bars.
+
+    Parameters
+    ----------
+    thing : Model or Fit
+        The model.
+    ax : matplotlib Axes, optional
+        Where to draw. Default: a new figure.
+    node : str or int, optional
+        The latent variable. Default: the first.
+    errors : StandardErrors, optional
+        From :func:`latentree.score.standard_errors`; draws intervals if the latent variable is the root.
+
+    Returns
+    -------
+    Axes
+    """
+    model = thing.model if isinstance(thing, Fit) else thing
+    z = latent_node(model, node)
+    sizes = model.marginals()[z]
+    ax = axes(ax)
+    known = errors is not None and z == 0
+    ends = (errors.table(0, "lower")[0], errors.table(0, "upper")[0]) if known and errors is not None else None
+    at = np.arange(len(sizes))
+    ax.bar(at, sizes, color=[f"C{i % 10}" for i in at], yerr=None if ends is None else lengths(sizes, ends), capsize=3)
+    for i, p in enumerate(sizes):
+        ax.annotate(
+            f"{100 * p:.1f} %", (i, p), xytext=(3, 2), textcoords="offset points", va="bottom", fontsize="small"
+        )
+    ax.set_xticks(at, [plain(t) for t in node_labels(model, z)])
+    top = float(np.max(sizes if ends is None else np.fmax(sizes, ends[1])))
+    ax.set_ylim(0, 1.12 * top)
+    ax.set_ylabel(f"size of {plain(model.tree.names[z])}'s states")
+    return ax
 
 
 def plot_profiles(
@@ -96,13 +136,9 @@ def plot_profiles(
 
 
 def _profiles(model: Model, z: int, variables: Sequence[str] | None, most: int) -> dict[int, FloatArray]:
-    if variables is None:
-        curve = InformationCurves(model, most).of(z)
-        return dict(zip(curve.leaves, curve.profiles, strict=True))
-    wanted = [model.tree.node(name) for name in variables]
-    curve = InformationCurves(model, model.tree.n_variables).of(z)
+    curve = InformationCurves(model, most if variables is None else model.tree.n_variables).of(z)
     known = dict(zip(curve.leaves, curve.profiles, strict=True))
-    return {v: known[v] for v in wanted}
+    return known if variables is None else {v: known[v] for v in map(model.tree.node, variables)}
 
 
 def _interval(
@@ -112,3 +148,43 @@ def _interval(
     if errors is None or v == 0 or int(model.tree.parent[v]) != z:
         return None
     return errors.table(v, "lower")[i], errors.table(v, "upper")[i]
+
+
+def plot_uncertainty(fit: Fit, ax: Any = None, *, node: str | int | None = None, bins: int = 20) -> Any:
+    """Draw how probable the most probable state is, row by row, as a histogram for each state.
+
+    Parameters
+    ----------
+    fit : Fit
+        A fitted model with its data.
+    ax : matplotlib Axes, optional
+        Where to draw. Default: a new figure.
+    node : str or int, optional
+        The latent variable. Default: the first.
+    bins : int, default 20
+        Bins between the least a most probable state can have and 1.
+
+    Returns
+    -------
+    Axes
+        Rows count by their weights. Near 1, states are certain.
+    """
+    model = fit.model
+    z = latent_node(model, node)
+    (p,) = Plan.of(model, fit.table).posteriors(model.parameters, [z])
+    known = ~np.isnan(p).any(axis=1)
+    p, weights = p[known], fit.table.weights[known]
+    best, highest = p.argmax(axis=1), p.max(axis=1)
+    labels = node_labels(model, z)
+    ax = axes(ax)
+    ax.hist(
+        [highest[best == i] for i in range(len(labels))],
+        bins=np.linspace(1 / len(labels) if len(labels) > 1 else 0.0, 1.0, bins + 1).tolist(),
+        weights=[weights[best == i] for i in range(len(labels))],
+        stacked=True,
+        label=[plain(t) for t in labels],
+    )
+    ax.set_xlabel(f"probability of the row's most probable state of {plain(model.tree.names[z])}")
+    ax.set_ylabel("rows")
+    ax.legend(frameon=False)
+    return ax
