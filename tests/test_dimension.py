@@ -467,7 +467,7 @@ def test_oracle_agrees_on_probabilities():
     np.testing.assert_allclose(explicit_jacobian(small, p)[:, 0], change, atol=1e-8)
 
 
-# ---- merging states ([Karciauskas2005] 5.3) ---------------------------------------------------------------------------------------
+# ---- merging states ([Karciauskas2005] 5.3) ----------
 
 
 def test_merging_three_states_is_merging_twice():
