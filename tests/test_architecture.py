@@ -87,7 +87,7 @@ LIBRARIES = {
     "click": {"cli"},
     "rich": {"cli", "report"},
     "matplotlib": {"report"},
-    "pyarrow": {"formats", "scale", "cli"},
+    "pyarrow": {"formats", "scale"},
     "xarray": {"bayes"},
     "h5netcdf": {"bayes"},
     "h5py": {"bayes"},

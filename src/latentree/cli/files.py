@@ -177,7 +177,9 @@ class Outputs:
         from ..formats._csv import write_csv
 
         if path.lower().endswith(_PARQUET):
-            _write_parquet(columns, path)
+            from ..formats._parquet import write_parquet
+
+            write_parquet(columns, path)
         else:
             write_csv(columns, path, delimiter=_delimiter(path))
         note(f"{len(next(iter(columns.values()), ())):,} rows written to '{path}'.")
@@ -241,9 +243,9 @@ def _header(path: str) -> list[str]:
     """Names of the columns of a file of rows; none if it is something else."""
     try:
         if path.lower().endswith(_PARQUET):
-            import pyarrow.parquet as pq
+            from ..formats._parquet import column_names
 
-            return list(pq.read_schema(path).names)
+            return column_names(path)
         import gzip
 
         opener: Any = gzip.open if path.lower().endswith(".gz") else open
@@ -258,27 +260,6 @@ def _header(path: str) -> list[str]:
 
 def _delimiter(path: str) -> str:
     return "\t" if path.lower().removesuffix(".gz").endswith((".tsv", ".tab")) else ","
-
-
-def _write_parquet(columns: Mapping[str, Sequence[Any]], path: str) -> None:
-    from .._files import write_atomically
-    from ..errors import missing_extra
-
-    try:
-        import pyarrow as pa
-        import pyarrow.parquet as pq
-    except ImportError:
-        raise missing_extra("Parquet files need PyArrow", "parquet") from None
-    out = io.BytesIO()
-    pq.write_table(pa.table({name: _arrow(pa, cells) for name, cells in columns.items()}), out)
-    write_atomically(path, out.getvalue())
-
-
-def _arrow(pa: Any, cells: Sequence[Any]) -> Any:
-    try:
-        return pa.array(cells)
-    except (pa.ArrowException, TypeError, ValueError, OverflowError):  # cells of several types
-        return pa.array([None if cell is None else str(cell) for cell in cells])
 
 
 def print_rows(columns: Mapping[str, Sequence[Any]]) -> None:

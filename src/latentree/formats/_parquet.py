@@ -1,16 +1,19 @@
-"""Parquet files, read by PyArrow."""
+"""Parquet files, read and written by PyArrow."""
 
 from __future__ import annotations
 
+import io
 import os
+from collections.abc import Mapping, Sequence
 from typing import Any
 
+from .._files import write_atomically
 from ..errors import FileFormatError, LatentreeError, missing_extra
 from ._columns import Frame
 from ._frame import named
 from ._text import PathLike
 
-__all__ = ["read_parquet"]
+__all__ = ["column_names", "read_parquet", "write_parquet"]
 
 MAX_CELLS = 2**31
 """Most cells that are read at once: 16 GiB of numbers."""
@@ -25,12 +28,37 @@ def read_parquet(path: PathLike, *, columns: list[str] | None = None) -> Frame:
     return Frame(named(table.column_names, table.columns))
 
 
-def _arrow_table(path: PathLike, columns: list[str] | None) -> Any:
+def column_names(path: PathLike) -> list[str]:
+    """Return the names of a file's columns."""
+    return list(_pyarrow()[1].read_schema(path).names)
+
+
+def write_parquet(columns: Mapping[str, Sequence[Any]], path: PathLike) -> None:
+    """Write columns; cells of several types become text."""
+    pa, pq = _pyarrow()
+    out = io.BytesIO()
+    pq.write_table(pa.table({name: _column(pa, cells) for name, cells in columns.items()}), out)
+    write_atomically(path, out.getvalue())
+
+
+def _column(pa: Any, cells: Sequence[Any]) -> Any:
+    try:
+        return pa.array(cells)
+    except (pa.ArrowException, TypeError, ValueError, OverflowError):
+        return pa.array([None if cell is None else str(cell) for cell in cells])
+
+
+def _pyarrow() -> tuple[Any, Any]:
     try:
         import pyarrow as pa
         import pyarrow.parquet as pq
     except ImportError:
         raise missing_extra("Parquet files need PyArrow", "parquet") from None
+    return pa, pq
+
+
+def _arrow_table(path: PathLike, columns: list[str] | None) -> Any:
+    pa, pq = _pyarrow()
     with open(path, "rb") as stream:  # what is wrong with the path is told as for any file
         try:
             with pq.ParquetFile(stream) as file:
