@@ -217,6 +217,14 @@ class Table(Data):
         return read_table(path, **options)
 
 
+def as_table(data: Data) -> Table:
+    """The same data, where all rows are needed at once; data that do not lie in one table are refused."""
+    if isinstance(data, Table):
+        return data
+    getattr(data, "codes", None)  # data in several tables say here what to do instead
+    raise DataError("This needs all rows at once, in a Table. Got data of type {kind}.", kind=type(data).__name__)
+
+
 def row_keys(codes: NDArray[np.int16]) -> NDArray[np.uint64]:
     """A hash of each row's codes, by which rows can be put in an order that does not depend on that of the data."""
     key = np.zeros(len(codes), dtype=np.uint64)

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from . import score as criteria
+from ._data import Data
 from ._options import Whole
 from ._scale import shown_score
 from ._table import Table
@@ -123,7 +124,7 @@ class Comparison:
 
 
 def compare_classes(
-    table: Table,
+    table: Data,
     n_classes: Iterable[int] = range(1, 7),
     *,
     rng: np.random.Generator | int,
@@ -138,7 +139,7 @@ def compare_classes(
 
     Parameters
     ----------
-    table : Table
+    table : Data
         The data.
     n_classes : iterable of int
         How many classes; 1, where the variables are independent, is always among them unless ``baseline`` is False.

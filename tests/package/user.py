@@ -11,7 +11,7 @@ from typing import assert_type
 import numpy as np
 
 import latentree as lt
-from latentree.score import Score
+from latentree.score import ScoreValue
 from latentree.search import Run, Step
 
 
@@ -22,6 +22,14 @@ def classes() -> float:
     assert abs(sum(sizes) - 1.0) < 1e-9
     fit = assert_type(lca.fit_, lt.Fit)
     return assert_type(fit.log_likelihood, float)
+
+
+def in_pieces() -> float:
+    frame = lt.datasets.load_frame("carcinoma")
+    data = assert_type(lt.Table.from_chunks([frame[:60], frame[60:]]), lt.Data)
+    fit = assert_type(lt.fit_classes(data, 2, rng=np.random.default_rng(0)), lt.Fit)
+    assert_type(fit.table, lt.Data)
+    return fit.log_likelihood
 
 
 def tree(table: lt.Table) -> lt.Model:
@@ -42,7 +50,7 @@ def tree(table: lt.Table) -> lt.Model:
 def scored(model: lt.Model, table: lt.Table) -> float:
     fit = assert_type(lt.estimate(model, table, method="em", budget=lt.Budget(iterations=10)), lt.Fit)
     assert assert_type(fit.reason, lt.StopReason) in lt.StopReason
-    value = assert_type(lt.scores(fit, ["bic"]), dict[str, Score])["bic"].value
+    value = assert_type(lt.scores(fit, ["bic"]), dict[str, ScoreValue])["bic"].value
     assert value is not None
     return value
 
@@ -56,7 +64,7 @@ def explained() -> str:
 
 
 if __name__ == "__main__":
-    assert round(classes(), 4) == -317.2568
+    assert round(classes(), 4) == -317.2568 == round(in_pieces(), 4)
     data = assert_type(lt.datasets.load("hiv_test"), lt.Table)
     learned = tree(data)
     assert abs(scored(learned, data) + 656.62) < 0.01

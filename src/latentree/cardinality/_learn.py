@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 
+from .._data import Data
 from .._model import Model
 from .._registry import loaded
-from .._table import Table
 from .._trace import Step
 from .._tree import Tree
 from .._types import FloatArray
@@ -95,7 +95,7 @@ class Learned:
 
 
 def learn(
-    table: Table,
+    table: Data,
     *,
     method: str = "screened",
     skeleton: Tree | None = None,
@@ -113,7 +113,7 @@ def learn(
 
     Parameters
     ----------
-    table : Table
+    table : Data
         The data.
     method : str
         One of :data:`LEARNERS`. ``screened`` is ours, the others are of [Karciauskas2005], chapters 4, 6 and 7.
@@ -197,13 +197,13 @@ def learn(
 
 
 def learn_classes(
-    table: Table, *, rng: np.random.Generator, on_progress: OnProgress | None = None, **options: Any
+    table: Data, *, rng: np.random.Generator, on_progress: OnProgress | None = None, **options: Any
 ) -> Learned:
     """Learn a latent class model and how many classes it has.
 
     Parameters
     ----------
-    table : Table
+    table : Data
         The data.
     rng : numpy.random.Generator
         Source of randomness.
@@ -290,7 +290,7 @@ def _plural(n: int, word: str) -> str:
 # ---- where to start ------------------------------------------------------------------------------------------------
 
 
-def _first_model(table: Table, entry: Entry, own: Settings, skeleton: Tree | None, start: Model | None) -> Model:
+def _first_model(table: Data, entry: Entry, own: Settings, skeleton: Tree | None, start: Model | None) -> Model:
     if skeleton is not None and start is not None:
         raise ModelError("Give a skeleton or a model to start from, not both: the model has a skeleton.")
     if table.n_patterns == 0:
@@ -316,7 +316,7 @@ def _first_model(table: Table, entry: Entry, own: Settings, skeleton: Tree | Non
     return Model(tree, tuple(variables[tree.names[v]] for v in tree.manifest), even)
 
 
-def _checked_skeleton(skeleton: Tree, table: Table) -> Tree:
+def _checked_skeleton(skeleton: Tree, table: Data) -> Tree:
     """Say where the leaves of a skeleton do not match the data."""
     if not len(skeleton.latent):
         raise ModelError("The skeleton has no latent node, so that there is nothing to learn the states of.")
@@ -334,7 +334,7 @@ def _checked_skeleton(skeleton: Tree, table: Table) -> Tree:
     return skeleton
 
 
-def _check_states(table: Table, tree: Tree) -> None:
+def _check_states(table: Data, tree: Tree) -> None:
     for z in tree.latent:
         if tree.cardinality[z] > table.n_patterns:
             text = "'{node}' has {k} states, but the data have only {n} distinct rows. Use fewer states."

@@ -12,8 +12,9 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from .._data import Data
 from .._model import Model
-from .._table import Table
+from .._table import as_table
 from .._tree import Tree
 from .._types import FloatArray
 from ..engine._plan import Evidence, Plan
@@ -54,7 +55,7 @@ class Neighbourhood:
     _plans: dict[int, Plan] = field(default_factory=dict, repr=False)
 
     @classmethod
-    def around(cls, model: Model, table: Table, node: str | int) -> Neighbourhood:
+    def around(cls, model: Model, table: Data, node: str | int) -> Neighbourhood:
         """Cut the neighbourhood of a latent node out of a model."""
         z = model.tree.node(node)
         if model.tree.variable[z] >= 0:
@@ -64,7 +65,7 @@ class Neighbourhood:
         row_of = place.plan.row_of
         first = np.unique(row_of, return_index=True)[1]
         evidence = tuple(replace(e, ids=e.ids[first]) for e in place.plan.evidence)
-        weights: FloatArray = np.bincount(row_of, weights=table.weights).astype(np.float64)
+        weights: FloatArray = np.bincount(row_of, weights=as_table(table).weights).astype(np.float64)
         return cls(evidence, weights, place.tree, place.model, place.nodes)
 
     @property

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from .._data import Data
 from .._model import Model
-from .._table import Table
 from .._types import FloatArray
 from ..engine._plan import Plan
 from ..errors import ModelError
@@ -64,7 +64,7 @@ class Task:
 
     Attributes
     ----------
-    table : Table
+    table : Data
         The data.
     criterion : callable
         Score of a fit; higher is better.
@@ -80,7 +80,7 @@ class Task:
         What was scored since the learner last cleared it.
     """
 
-    table: Table
+    table: Data
     criterion: Criterion
     settings: Settings = Settings()
     clock: Clock = field(default_factory=lambda: Budget().start())

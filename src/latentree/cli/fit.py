@@ -191,6 +191,7 @@ def _show(best: Fit, comparison: Comparison, everything: bool, statistics: bool)
 
 
 def _document(best: Fit, comparison: Comparison, source: Source, statistics: bool) -> dict[str, Any]:
+    from .._table import as_table
     from ..report import describe
 
     report = describe(best, statistics=statistics, search=comparison.search)
@@ -198,7 +199,7 @@ def _document(best: Fit, comparison: Comparison, source: Source, statistics: boo
         "data": source.name,
         "score": comparison.scores[0],
         **report,
-        "n_rows": len(best.table.inverse),
+        "n_rows": len(as_table(best.table).inverse),
         "interrupted": comparison.interrupted,
         "not_fitted": list(comparison.skipped),
         "comparison": comparison.to_dict(),
@@ -210,6 +211,7 @@ def _document(best: Fit, comparison: Comparison, source: Source, statistics: boo
 def _write(
     best: Fit, source: Source, options: dict[str, Any], outputs: Outputs, out: str | None, assign: str | None
 ) -> None:
+    from .._table import as_table
     from .origin import with_origin
     from .rows import assigned, joined, weighed
 
@@ -218,4 +220,4 @@ def _write(
 
         outputs.write_model(with_origin(best.model, "fit", source, options, describe(best), ("n_classes",)), out)
     if assign is not None:
-        outputs.write_rows(joined(weighed(source.frame), assigned(best.model, best.table)), assign)
+        outputs.write_rows(joined(weighed(source.frame), assigned(best.model, as_table(best.table))), assign)

@@ -194,12 +194,13 @@ def _save(run: Run, source: Source, options: dict[str, Any], found: dict[str, An
 def _write(
     described: Report, source: Source, outputs: Outputs, assign: str | None, report: str | None, trace: str | None
 ) -> None:
+    from .._table import as_table
     from .rows import assigned, joined, weighed
 
     run = described.run
     assert run is not None
     if assign is not None:
-        outputs.write_rows(joined(weighed(source.frame), assigned(run.model, run.fit.table)), assign)
+        outputs.write_rows(joined(weighed(source.frame), assigned(run.model, as_table(run.fit.table))), assign)
     if report is not None:
         outputs.write_page(described.to_html(title=f"Latent tree of {Path(source.name).stem}"), report)
         note(f"Report written to '{report}'.")
@@ -211,6 +212,8 @@ def _write(
 
 
 def _document(run: Run, found: dict[str, Any], source: Source) -> dict[str, Any]:
+    from .._table import as_table
+
     return {
         "data": source.name,
         **found,
@@ -219,7 +222,7 @@ def _document(run: Run, found: dict[str, Any], source: Source) -> dict[str, Any]
         "value": run.score,
         "structure": run.structure,
         "message": run.message or run.reason.message,
-        "n_rows": len(run.fit.table.inverse),
+        "n_rows": len(as_table(run.fit.table).inverse),
         "interrupted": run.reason.value == "interrupted",
         "warnings": session().warnings,
         "notes": [*session().notes, *found["notes"]],

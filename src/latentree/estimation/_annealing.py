@@ -19,9 +19,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from .._data import Data
 from .._model import Model
 from .._options import Flag, option
-from .._table import Table
 from .._types import FloatArray
 from ..engine._plan import Passes
 from ..runner import StopReason
@@ -85,7 +85,7 @@ class Annealing(ClimbingMethod[_Surfaces, _Stage]):
     The trace is A_beta after every step: it rises at each temperature, and jumps between them.
     """
 
-    def task(self, model: Model, table: Table) -> _Surfaces:
+    def task(self, model: Model, table: Data) -> _Surfaces:
         """One surface for each temperature."""
         own = self.options
         plan, start = own.passes(model, table), model.parameters

@@ -9,8 +9,8 @@ from typing import Any, ClassVar, Generic, Protocol, TypeVar
 
 import numpy as np
 
+from .._data import Data
 from .._model import Counts, Model
-from .._table import Table
 from .._types import FloatArray
 from ..method import drive
 from ..runner import Budget, Clock, OnProgress, Progress, StopReason
@@ -61,7 +61,7 @@ class ClimbingMethod(ABC, Generic[OwnTask, State]):
     """Whether it traces the free energy, which a last whole E-step lifts to the objective itself."""
 
     @abstractmethod
-    def task(self, model: Model, table: Table) -> OwnTask:
+    def task(self, model: Model, table: Data) -> OwnTask:
         """What the method is given."""
 
     @abstractmethod
@@ -81,7 +81,7 @@ class ClimbingMethod(ABC, Generic[OwnTask, State]):
         """The point to make a fit of."""
 
 
-def climb(method: ClimbingMethod[OwnTask, State], model: Model, table: Table) -> Fit:
+def climb(method: ClimbingMethod[OwnTask, State], model: Model, table: Data) -> Fit:
     """Run a method to its end or to the limits that its options set, and make a Fit of what it reached."""
     began = time.perf_counter()
     options: AscentOptions = method.options
@@ -145,7 +145,7 @@ class Ascent(ClimbingMethod[Task, Reached]):
         """About the most that the next EM step can gain."""
         return point.promise
 
-    def task(self, model: Model, table: Table) -> Task:
+    def task(self, model: Model, table: Data) -> Task:
         """The surface of the model on the table."""
         own = self.options
         return Task(Surface(own.passes(model, table), model.parameters, own), model.parameters, own.tol)
@@ -189,7 +189,7 @@ def rounding(point: Point) -> float:
 def fitted(
     point: Point,
     model: Model,
-    table: Table,
+    table: Data,
     reason: StopReason,
     trace: list[float],
     began: float,

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from .._data import Data
 from .._model import Model, reordered
 from .._table import Table, row_keys
 from .._tree import Tree
@@ -18,13 +19,13 @@ from ._restarts import RestartOptions, fit_restarts
 
 
 def fit_classes(
-    table: Table, n_classes: int, *, rng: np.random.Generator, n_init: int = 64, finalists: int = 8, **options: Any
+    table: Data, n_classes: int, *, rng: np.random.Generator, n_init: int = 64, finalists: int = 8, **options: Any
 ) -> Fit:
     """Fit a latent class model.
 
     Parameters
     ----------
-    table : Table
+    table : Data
         The data.
     n_classes : int
         Number of classes.
@@ -63,7 +64,7 @@ def fit_classes(
     return reordered_states(fit, 0, order)
 
 
-def row_starts(tree: Tree, table: Table, n: int, rng: np.random.Generator, *, share: float = 0.3) -> FloatArray:
+def row_starts(tree: Tree, table: Data, n: int, rng: np.random.Generator, *, share: float = 0.3) -> FloatArray:
     """Draw starts for a latent class model, each class built around one row of the data.
 
     A class answers as its row does with probability ``share``, otherwise as everybody does; classes are equally large.
@@ -93,7 +94,7 @@ def _weights_in_order(table: Table) -> FloatArray:
     return np.asarray(table.weights)[order_of_rows(table)]
 
 
-def _rows_in_order(table: Table, at: NDArray[np.intp], begin: NDArray[np.intp]) -> NDArray[np.int16]:
+def _rows_in_order(table: Data, at: NDArray[np.intp], begin: NDArray[np.intp]) -> NDArray[np.int16]:
     """Rows by their places in the order of all; ``begin`` says where the rows of each table begin."""
     part = np.searchsorted(begin, at, side="right") - 1
     wanted = [at[part == i] - begin[i] for i in range(len(begin) - 1)]
@@ -108,7 +109,7 @@ def _picked(table: Table, at: NDArray[np.intp]) -> NDArray[np.int16]:
     return np.asarray(table.codes[order_of_rows(table)[at]]) if len(at) else np.empty((0, table.n_variables), np.int16)
 
 
-def column_counts(table: Table) -> list[FloatArray]:
+def column_counts(table: Data) -> list[FloatArray]:
     """Total weight of each state of every column."""
     return [np.sum(own, axis=0) for own in zip(*table.map_parts(_counted), strict=True)]
 

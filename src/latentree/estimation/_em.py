@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
+from .._data import Data
 from .._model import Counts, Model
-from .._table import Table
 from .._types import FloatArray
 from ..engine import _core
 from ..engine._plan import Passes, Plan
@@ -137,7 +137,7 @@ class EmRuns:
         return self._core.parameters(run)
 
 
-def em(model: Model, table: Table, **options: Any) -> Fit:
+def em(model: Model, table: Data, **options: Any) -> Fit:
     """Fit by EM from the model's own parameters.
 
     Parameters
@@ -151,7 +151,7 @@ def em(model: Model, table: Table, **options: Any) -> Fit:
     return fit_em(model, table, EmOptions.of(options, owner="em"))
 
 
-def fit_em(model: Model, table: Table, options: EmOptions) -> Fit:
+def fit_em(model: Model, table: Data, options: EmOptions) -> Fit:
     """Fit by EM from the model's own parameters, with options that are checked already."""
     began = time.perf_counter()
     clock = options.clock()
@@ -163,7 +163,7 @@ def fit_em(model: Model, table: Table, options: EmOptions) -> Fit:
     return best_fit(runs, model, table, stopped, began)
 
 
-def best_fit(runs: EmRuns, model: Model, table: Table, stopped: StopReason | None, began: float) -> Fit:
+def best_fit(runs: EmRuns, model: Model, table: Data, stopped: StopReason | None, began: float) -> Fit:
     """Make a Fit of the best run."""
     order = np.argsort(-runs.objectives, kind="stable")
     best = int(order[0])

@@ -10,9 +10,10 @@ from typing import Any
 
 import numpy as np
 
+from .._data import Data
 from .._model import Model
 from .._options import Flag, Number, OneOf, Options, Whole, option
-from .._table import Table
+from .._table import as_table
 from ..engine._plan import Passes, Plan
 from ..errors import ParameterError, bad_parameter
 from ..runner import Budget, Clock, OnProgress
@@ -118,13 +119,13 @@ class AscentOptions(FitOptions):
     )
     plan: Passes | None = option(None, Value("a Plan, or None", or_none(Passes)), "model and data, compiled before")
 
-    def passes(self, model: Model, table: Table) -> Passes:
+    def passes(self, model: Model, table: Data) -> Passes:
         """Model and data, compiled; the data may lie anywhere."""
         return self.plan or table.compiled(model)
 
-    def whole_plan(self, model: Model, table: Table) -> Plan:
+    def whole_plan(self, model: Model, table: Data) -> Plan:
         """Model and data compiled as one plan, for methods that look at single rows."""
-        return self.plan if isinstance(self.plan, Plan) else Plan.of(model, table)
+        return self.plan if isinstance(self.plan, Plan) else Plan.of(model, as_table(table))
 
 
 @dataclass(frozen=True, eq=False)

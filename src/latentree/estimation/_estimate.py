@@ -7,10 +7,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from .._data import Data
 from .._model import Model
 from .._options import OneOf, option
 from .._registry import Registry
-from .._table import Table
 from ..errors import LatentreeWarning
 from ._annealing import Annealing, AnnealingOptions
 from ._approximate_conjugate import METRICS, ApproximateConjugate
@@ -35,9 +35,9 @@ class EstimationMethod:
 
     name: str
     options: type[FitOptions]
-    fit: Callable[[Model, Table, Any], Fit]
+    fit: Callable[[Model, Data, Any], Fit]
 
-    def __call__(self, model: Model, table: Table, **options: Any) -> Fit:
+    def __call__(self, model: Model, table: Data, **options: Any) -> Fit:
         """Fit a model's parameters to data; see :func:`estimate`."""
         return self.fit(model, table, self.options.of(options, owner=f"estimate with method='{self.name}'"))
 
@@ -80,14 +80,14 @@ METHODS: Registry[EstimationMethod] = Registry(
 """Methods of :func:`estimate` by name."""
 
 
-def estimate(model: Model, table: Table, *, method: str = "accelerated", **options: Any) -> Fit:
+def estimate(model: Model, table: Data, *, method: str = "accelerated", **options: Any) -> Fit:
     """Fit a model's parameters to data.
 
     Parameters
     ----------
     model : Model
         The structure, and the parameters to start from.
-    table : Table
+    table : Data
         The data; columns are matched by name, variables the data do not have are missing.
     method : str
         ``accelerated``: EM with safeguarded Newton steps. ``em``: plain EM. ``restarts``: multiple restart EM, needs
@@ -136,8 +136,8 @@ def estimate(model: Model, table: Table, *, method: str = "accelerated", **optio
     Examples
     --------
     >>> import numpy as np
+    >>> from latentree import Table, Tree
     >>> table = Table.from_codes([[0, 0, 0], [1, 1, 1], [0, 0, 1], [1, 1, 0]], weights=[30, 40, 5, 4])
-    >>> from latentree import Tree
     >>> start = Model.random(Tree.star(2, table.cardinalities), table.variables, np.random.default_rng(1))
     >>> fit = estimate(start, table, method="em")
     >>> fit.converged, bool((np.diff(fit.trace) >= 0).all())

@@ -9,8 +9,8 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from .._data import Data
 from .._model import Counts, Model
-from .._table import Table
 from .._tree import Tree
 from .._types import FloatArray
 from ..errors import ModelError, bad_parameter
@@ -47,7 +47,7 @@ class Fit:
     """
 
     model: Model
-    table: Table
+    table: Data
     counts: Counts
     trace: FloatArray
     reason: StopReason
@@ -80,14 +80,14 @@ class Fit:
         return f"<Fit: log-likelihood {self.log_likelihood:.4f}, {self.n_parameters} parameters, {self.reason.value}>"
 
 
-def evaluate(model: Model, table: Table, *, counts: Counts | None = None, n_jobs: int = 1) -> Fit:
+def evaluate(model: Model, table: Data, *, counts: Counts | None = None, n_jobs: int = 1) -> Fit:
     """Evaluate a model on data with the parameters it has, as a fit that took no step.
 
     Parameters
     ----------
     model : Model
         The model.
-    table : Table
+    table : Data
         The data; columns are matched by name, variables the data do not have are missing.
     counts : Counts, optional
         Its expected counts on the data, if they are known already.
@@ -96,7 +96,7 @@ def evaluate(model: Model, table: Table, *, counts: Counts | None = None, n_jobs
 
     Examples
     --------
-    >>> from latentree import Tree
+    >>> from latentree import Table, Tree
     >>> table = Table.from_codes([[0, 0], [1, 1]], weights=[30, 40])
     >>> fit = evaluate(Model(Tree.star(2, [2, 2]), table.variables, np.full(10, 0.5)), table)
     >>> round(fit.log_likelihood, 3), fit.reason.value, fit.evaluations

@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
+from .._data import Data
 from .._model import Counts, Model
-from .._table import Table
 from ..checkpoint import Checkpoint, fingerprint
 from ..errors import FileFormatError, LatentreeError
 from ..runner import CheckpointWriter, StopReason
@@ -84,7 +84,7 @@ class FitSlot:
         self.file.under_way = None
         self.file.save()
 
-    def finished(self, model: Model, table: Table) -> Fit:
+    def finished(self, model: Model, table: Data) -> Fit:
         """The fit, if it is finished."""
         if self.fit is None:
             raise LatentreeError(f"The fit '{self.name}' is not finished.")
@@ -100,7 +100,7 @@ FitLocation = str | os.PathLike[str] | FitSlot | None
 """Where a fit is kept: a file of its own, or a part of one."""
 
 
-def fit_slot(checkpoint: FitLocation, model: Model, table: Table, settings: Mapping[str, Any]) -> FitSlot | None:
+def fit_slot(checkpoint: FitLocation, model: Model, table: Data, settings: Mapping[str, Any]) -> FitSlot | None:
     """Open the file a fit is kept in, if there is to be one."""
     if checkpoint is None or isinstance(checkpoint, FitSlot):
         return checkpoint
@@ -128,7 +128,7 @@ def _packed(fit: Fit) -> dict[str, Any]:
     }
 
 
-def _unpacked(packed: Packed, model: Model, table: Table) -> Fit:
+def _unpacked(packed: Packed, model: Model, table: Data) -> Fit:
     size = model.tree.size
     try:
         return Fit(

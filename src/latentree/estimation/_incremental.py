@@ -15,9 +15,10 @@ from typing import Any
 
 import numpy as np
 
+from .._data import Data
 from .._model import Model
 from .._options import AnyOf, Number, OneOf, Whole, option
-from .._table import Table
+from .._table import as_table
 from .._types import FloatArray
 from ..engine._plan import Evidence, Plan
 from ..runner import StopReason
@@ -103,7 +104,7 @@ class _PartialSteps(ClimbingMethod[_Blocks, _State]):
         """As many visits as there are blocks."""
         raise NotImplementedError
 
-    def task(self, model: Model, table: Table) -> _Blocks:
+    def task(self, model: Model, table: Data) -> _Blocks:
         """The surface and the blocks."""
         own = self.options
         surface = Surface(own.whole_plan(model, table), model.parameters, own)
@@ -142,12 +143,14 @@ def _log(parameters: FloatArray) -> FloatArray:
 # ---- some patterns at a time --------------------------------------------------------------------------------
 
 
-def _blocks(surface: Surface, table: Table, n_blocks: int | None) -> tuple[Plan, ...]:
+def _blocks(surface: Surface, table: Data, n_blocks: int | None) -> tuple[Plan, ...]:
     whole = surface.plan
     assert isinstance(whole, Plan)
     if n_blocks == 1 or table.n_patterns <= 1:
         return (whole,)
-    blocks = np.array_split(order_of_rows(table), min(table.n_patterns, BLOCKS if n_blocks is None else n_blocks))
+    blocks = np.array_split(
+        order_of_rows(as_table(table)), min(table.n_patterns, BLOCKS if n_blocks is None else n_blocks)
+    )
     return tuple(
         Plan(whole.tree, [replace(e, ids=e.ids[rows]) for e in whole.evidence], whole.weights[rows]) for rows in blocks
     )

@@ -13,9 +13,10 @@ from typing import Any
 
 import numpy as np
 
+from .._data import Data
 from .._model import Model
 from .._options import Flag, option
-from .._table import Table
+from .._table import as_table
 from .._tree import Tree
 from .._types import FloatArray
 from ..engine._plan import Evidence, Plan, evidence_of
@@ -45,7 +46,7 @@ class Place:
     plan: Plan  # with the branches that hang off the tree as soft evidence
 
     @classmethod
-    def around(cls, model: Model, table: Table, nodes: Sequence[str | int]) -> Place:
+    def around(cls, model: Model, table: Data, nodes: Sequence[str | int]) -> Place:
         """Cut out the tables that involve these nodes."""
         names = [model.tree.names[model.tree.node(v)] for v in nodes]
         if not names:
@@ -58,6 +59,7 @@ class Place:
                 raise ModelError(f"Local EM needs neighbouring nodes; '{tree.names[v]}' is not joined to the others.")
         kept = sorted(middle | {c for v in middle for c in tree.children[v]})
         at = {v: i for i, v in enumerate(kept)}
+        table = as_table(table)
         evidence = evidence_of(model, table)
         columns: list[Evidence] = []
         for v in kept:
@@ -107,7 +109,7 @@ def _frozen_branch(model: Model, evidence: Sequence[Evidence], weights: FloatArr
     return Evidence(place, plan.row_of, likelihood, log_scale, logs)
 
 
-def local_em(model: Model, table: Table, nodes: Sequence[str | int], **options: Any) -> Fit:
+def local_em(model: Model, table: Data, nodes: Sequence[str | int], **options: Any) -> Fit:
     """Improve only the tables that involve some neighbouring nodes.
 
     Parameters
@@ -128,7 +130,7 @@ def local_em(model: Model, table: Table, nodes: Sequence[str | int], **options: 
     return fit_local(model, table, LocalOptions.of({"nodes": nodes, **options}, owner="local_em"))
 
 
-def fit_local(model: Model, table: Table, options: LocalOptions) -> Fit:
+def fit_local(model: Model, table: Data, options: LocalOptions) -> Fit:
     """Improve only the tables that involve some neighbouring nodes, with options that are checked already."""
     began = time.perf_counter()
     clock = options.clock()

@@ -11,9 +11,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from .._data import Data
 from .._model import Model
 from .._options import option
-from .._table import Table
 from .._types import FloatArray
 from ._ascent import Ascent, Task
 from ._em_options import AscentOptions, Value
@@ -53,7 +53,7 @@ class LateOptions(AscentOptions):
 class OneStepLate(Ascent):
     """EM steps with the slope of the penalty where one is."""
 
-    def task(self, model: Model, table: Table) -> Task:
+    def task(self, model: Model, table: Data) -> Task:
         """The surface less the penalty."""
         own, start = self.options, model.parameters
         return Task(Surface(own.passes(model, table), start, own, penalty=own.penalty), start, own.tol)

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from .._data import Data
 from .._model import Model
 from .._options import option
-from .._table import Table
 from .._tree import Tree
 from ..errors import ModelError
 from ._em import fit_em
@@ -46,7 +46,7 @@ def hold_other_states(tree: Tree, node: str | int, states: Sequence[int]) -> NDA
     return held
 
 
-def partial_em(model: Model, table: Table, node: str | int, states: Sequence[int], **options: Any) -> Fit:
+def partial_em(model: Model, table: Data, node: str | int, states: Sequence[int], **options: Any) -> Fit:
     """Fit only the given states of one latent node, all else being held.
 
     Together the states keep the probability they had: they divide it anew among themselves. That is EM for the model of
@@ -57,7 +57,7 @@ def partial_em(model: Model, table: Table, node: str | int, states: Sequence[int
     return fit_partial(model, table, PartialOptions.of({"node": node, "states": states, **options}, owner="partial_em"))
 
 
-def fit_partial(model: Model, table: Table, options: PartialOptions) -> Fit:
+def fit_partial(model: Model, table: Data, options: PartialOptions) -> Fit:
     """Fit only some states of one latent node, with options that are checked already."""
     held = hold_other_states(model.tree, options.node, options.states)
     mask = held_mask(model.tree, options.held)

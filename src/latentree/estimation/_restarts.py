@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from .._data import Data
 from .._model import Model, random_parameters, row_sums, spread, walk_root
 from .._options import Flag, Number, Whole, option
-from .._table import Table
 from .._tree import Tree
 from .._types import FloatArray
 from ..runner import Clock, OnProgress, Progress, StopReason
@@ -60,7 +60,7 @@ def random_starts(tree: Tree, n: int, rng: np.random.Generator) -> FloatArray:
     return out
 
 
-def restart_em(model: Model, table: Table, *, rng: np.random.Generator, **options: Any) -> Fit:
+def restart_em(model: Model, table: Data, *, rng: np.random.Generator, **options: Any) -> Fit:
     """Fit from many random starts.
 
     After 1, 3, 7, 15, ... steps the best ``1/q`` of the starts go on, until ``finalists`` are left; these are run to
@@ -71,7 +71,7 @@ def restart_em(model: Model, table: Table, *, rng: np.random.Generator, **option
     ----------
     model : Model
         Gives structure, variables and the values of held entries; its own parameters are a start if ``include``.
-    table : Table
+    table : Data
         The data.
     rng : numpy.random.Generator
         Source of the starts.
@@ -83,7 +83,7 @@ def restart_em(model: Model, table: Table, *, rng: np.random.Generator, **option
     return fit_restarts(model, table, RestartOptions.of({"rng": rng, **options}, owner="restart_em"))
 
 
-def fit_restarts(model: Model, table: Table, options: RestartOptions) -> Fit:
+def fit_restarts(model: Model, table: Data, options: RestartOptions) -> Fit:
     """Fit from many random starts, with options that are checked already."""
     began = time.perf_counter()
     clock = options.clock()

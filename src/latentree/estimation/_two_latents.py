@@ -14,7 +14,7 @@ import numpy as np
 
 from .._model import Counts, Model, row_sums, spread
 from .._options import Number, Whole, Wholes, check, option
-from .._table import Table
+from .._table import Table, as_table
 from .._tree import Tree
 from .._types import FloatArray
 from ..engine._plan import Plan
@@ -88,7 +88,7 @@ def fit_two_latents(
 def two_latents_em(fit: TwoLatentsFit, **options: Any) -> TwoLatentsFit:
     """EM from the parameters of a fit, with another prior perhaps."""
     own: TwoLatentsOptions = TwoLatentsOptions.of(options, owner="two_latents_em")
-    return _run_em(fit.model, fit.table, fit.n_states, fit.model.parameters[None].copy(), own)
+    return _run_em(fit.model, as_table(fit.table), fit.n_states, fit.model.parameters[None].copy(), own)
 
 
 def _run_em(

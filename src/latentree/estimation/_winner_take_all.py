@@ -12,9 +12,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from .._data import Data
 from .._model import Counts, Model
 from .._options import Flag, option
-from .._table import Table
 from .._types import FloatArray
 from ..engine._messages import Messages
 from ..engine._plan import Plan
@@ -36,7 +36,7 @@ class WinnerOptions(AscentOptions):
     finish: bool = option(True, Flag(), "go on with EM when no row changes its state any more")
 
 
-def winner_take_all(model: Model, table: Table, options: WinnerOptions) -> Fit:
+def winner_take_all(model: Model, table: Data, options: WinnerOptions) -> Fit:
     """Winner-take-all EM, then plain EM; see :func:`latentree.estimation.estimate`."""
     began = time.perf_counter()
     clock, most = options.clock(), options.max_iterations

@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from .. import score as score_functions
 from .._model import Model
+from .._table import as_table
 from .._types import FloatArray
 from ..cardinality import learn_classes
 from ..comparison import search_summary
@@ -180,7 +181,7 @@ class LatentClass(ClassPredictor, RowDensity, ModelEstimator):
     def _keep(self, fit: Fit) -> None:
         self.fit_ = fit
         self.model_ = fit.model
-        self.table_ = fit.table
+        self.table_ = as_table(fit.table)
         self.class_sizes_ = fit.model.table(0)[0]
         self.profiles_ = {v.name: fit.model.table(v.name) for v in fit.model.variables}
         self.log_likelihood_ = fit.log_likelihood
@@ -259,7 +260,7 @@ class LatentClass(ClassPredictor, RowDensity, ModelEstimator):
         check_is_fitted(self)
         options.setdefault("n_jobs", effective_n_jobs(self.n_jobs))
         k, (rng, _) = len(self.class_sizes_), generator(self.random_state)
-        return score_functions.bootstrap_lrt(self.fit_.table, k, rng=rng, n_replicates=n_replicates, **options)
+        return score_functions.bootstrap_lrt(self.table_, k, rng=rng, n_replicates=n_replicates, **options)
 
     def _kept(self) -> Model:
         report = self.report()

@@ -14,7 +14,7 @@ from sklearn.base import TransformerMixin
 from sklearn.utils.validation import _check_feature_names_in, check_is_fitted
 
 from .._model import Model
-from .._table import Table
+from .._table import Table, as_table
 from .._types import FloatArray
 from ..diagnostics import run_findings
 from ..errors import DataError
@@ -78,7 +78,7 @@ class TreeLearner(ModelEstimator):
         self.run_ = run
         self.fit_ = run.fit
         self.model_ = run.model
-        self.table_ = run.fit.table
+        self.table_ = as_table(run.fit.table)
         self.tree_ = run.tree
         self.trace_ = run.trace
         self.score_ = run.score

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from .._model import Model
 from .._scale import direction, score_label, shown_score
-from .._table import Table
+from .._table import Table, as_table
 from ..estimation import Fit
 from ..search import Run
 from ._headline import criterion_of, facts, title_of
@@ -92,7 +92,7 @@ def explore(
         "facts": facts(report),
         "warnings": list(map(printable, report["warnings"])),
         "notes": list(map(printable, report["notes"])),
-        "data": _rows(model, fit.table, max_rows) if fit is not None else None,
+        "data": _rows(model, as_table(fit.table), max_rows) if fit is not None else None,
         "trace": _shown_trace(report["trace"], criterion_of(report)),
     }
     body = _body(name, report, tree_svg(drawing, title=f"The tree of {name}"))

@@ -9,7 +9,7 @@ import numpy as np
 
 from .._information import mutual_information
 from .._model import Model
-from .._table import Table
+from .._table import Table, as_table
 from .._types import FloatArray
 from .._variables import Variable
 from ..diagnostics import SAME_OPTIMUM, degrees_of_freedom, findings, starts_at_best
@@ -87,7 +87,7 @@ def describe_classes(fit: Fit, *, statistics: bool = False, search: Mapping[str,
 
 
 def _contents(fit: Fit) -> dict[str, Any]:
-    model, table = fit.model, fit.table
+    model, table = fit.model, as_table(fit.table)
     sizes = model.table(0)[0]
     found = findings(fit)
     return {

@@ -11,7 +11,7 @@ import numpy as np
 from .._files import encoded
 from .._information import InformationCurves, edge_information, entropy_of
 from .._model import Model
-from .._table import Table
+from .._table import Table, as_table
 from .._types import FloatArray
 from ..engine._plan import Plan
 from ..errors import DataError, LatentreeError
@@ -113,7 +113,7 @@ def _judgement(fit: Fit | None) -> dict[str, Any]:
     names = ("n", "n_patterns", "missing", "log_likelihood", "aic", "bic", "impossible")
     if fit is None:
         return {**dict.fromkeys(names), "higher_is_better": True}
-    table = fit.table
+    table = as_table(fit.table)
     rows = Plan.of(fit.model, table).row_log_likelihood(fit.model.parameters)
     return {
         "n": float(table.n),
@@ -179,7 +179,7 @@ def _latent_posteriors(fit: Fit) -> dict[int, FloatArray]:
     latents = [int(z) for z in fit.model.tree.latent]
     if not latents:
         return {}
-    found = Plan.of(fit.model, fit.table).posteriors(fit.model.parameters, latents)
+    found = Plan.of(fit.model, as_table(fit.table)).posteriors(fit.model.parameters, latents)
     return dict(zip(latents, found, strict=True))
 
 
@@ -187,7 +187,7 @@ def _in_data(posterior: FloatArray | None, fit: Fit | None) -> dict[str, Any]:
     if posterior is None or fit is None:
         return {"counts": None, "relative_entropy": None}
     possible = ~np.isnan(posterior).any(axis=1)
-    weights, p = fit.table.weights[possible], posterior[possible]
+    weights, p = as_table(fit.table).weights[possible], posterior[possible]
     most = float(weights.sum()) * math.log(max(p.shape[1], 1))
     relative = 1 - float(weights @ entropy_of(p)) / most if most > 0 else 1.0
     return {"counts": (weights @ p).tolist(), "relative_entropy": relative}

@@ -18,9 +18,10 @@ from typing import Any
 import numpy as np
 from scipy.special import gammaincc
 
+from .._data import Data
 from .._model import Model
 from .._options import Number, Whole, check
-from .._table import Table
+from .._table import Table, as_table
 from .._types import FloatArray
 from ..engine._plan import Plan, evidence_of
 from ..errors import DataError
@@ -184,8 +185,9 @@ def power_divergence(fit: Fit, power: float, *, complete_rows: bool = False) -> 
 # ---- parts, which the bootstrap uses too ------------------------------------------------------------------------
 
 
-def matched(model: Model, table: Table) -> Table:
+def matched(model: Model, table: Data) -> Table:
     """The table over the model's own variables, in their order; rows that differ in nothing else are merged."""
+    table = as_table(table)
     if table.variables == model.variables:
         return table
     columns = evidence_of(model, table)

@@ -16,6 +16,7 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from .._data import Data
 from .._model import Model
 from .._options import Whole, check
 from .._table import Table
@@ -318,7 +319,7 @@ class Resampler:
     missing: NDArray[np.bool_]  # the patterns of missing cells
 
     @classmethod
-    def of(cls, model: Model, table: Table) -> Resampler:
+    def of(cls, model: Model, table: Data) -> Resampler:
         """Prepare to draw data like the table from the model."""
         own = matched(model, table)
         missing, group = np.unique(own.codes < 0, axis=0, return_inverse=True)

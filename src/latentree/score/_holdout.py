@@ -8,7 +8,7 @@ import numpy as np
 
 from .._model import Model
 from .._options import Number, check
-from .._table import Table
+from .._table import Table, as_table
 from ..engine._plan import Plan
 from ..errors import DataError, bad_parameter
 from ..estimation._fit import Fit, Prior
@@ -61,7 +61,7 @@ def holdout(
         return _log_score(fit.model, test)
     if rng is None:
         raise bad_parameter("rng", "holdout", "a numpy.random.Generator when no test data are given", rng)
-    train, rest = split(fit.table, share, rng)
+    train, rest = split(as_table(fit.table), share, rng)
     options = {"n_init": 16, **options}
     again = refit(fit, train, rng=rng, include=False, prior=prior, basis="softmax", **options)
     return _log_score(again.model, rest)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from .._table import as_table
 from ..engine._plan import evidence_of
 from ..errors import ModelError
 from ..estimation._fit import Fit, Prior
@@ -38,7 +39,7 @@ def marginal_likelihood(fit: Fit, *, prior: Prior = 1.0) -> float:
                 f"'{tree.names[z]}' is latent: the exact marginal likelihood is known for complete data only. Use cs, "
                 "laplace or variational."
             )
-    for e in evidence_of(fit.model, fit.table):
+    for e in evidence_of(fit.model, as_table(fit.table)):
         if (tree.children[e.node] or e.node == 0) and tree.cardinality[e.node] > 1 and (e.ids < 0).any():
             raise ModelError(
                 f"'{tree.names[e.node]}' has missing cells above other variables: the exact marginal likelihood is "

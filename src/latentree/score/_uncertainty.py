@@ -19,7 +19,7 @@ from scipy.special import expit, logit, ndtri
 
 from .._model import Model, reordered
 from .._options import Number, OneOf, check
-from .._table import Table
+from .._table import Table, as_table
 from .._types import FloatArray
 from ..errors import ModelError, bad_parameter
 from ..estimation import Fit
@@ -346,13 +346,14 @@ def _warnings(
 
 def _of_rows(fit: Fit) -> Callable[[np.random.Generator], Table]:
     """Draw rows with replacement."""
-    weights = fit.table.weights
+    table = as_table(fit.table)
+    weights = table.weights
     shares = weights / weights.sum()
     whole, rest = whole_and_rest(np.array([weights.sum()]))
 
     def draw(rng: np.random.Generator) -> Table:
         drawn = rng.multinomial(int(whole[0]), shares).astype(np.float64)
-        return fit.table.reweighted(drawn + rest[0] * rng.multinomial(1, shares) if rest[0] else drawn)
+        return table.reweighted(drawn + rest[0] * rng.multinomial(1, shares) if rest[0] else drawn)
 
     return draw
 

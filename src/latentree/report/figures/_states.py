@@ -9,6 +9,7 @@ import numpy as np
 
 from ..._information import InformationCurves
 from ..._model import Model
+from ..._table import as_table
 from ..._types import FloatArray
 from ...engine._plan import Plan
 from ...estimation import Fit
@@ -171,9 +172,10 @@ def plot_uncertainty(fit: Fit, ax: Any = None, *, node: str | int | None = None,
     """
     model = fit.model
     z = latent_node(model, node)
-    (p,) = Plan.of(model, fit.table).posteriors(model.parameters, [z])
+    table = as_table(fit.table)
+    (p,) = Plan.of(model, table).posteriors(model.parameters, [z])
     known = ~np.isnan(p).any(axis=1)
-    p, weights = p[known], fit.table.weights[known]
+    p, weights = p[known], table.weights[known]
     best, highest = p.argmax(axis=1), p.max(axis=1)
     labels = node_labels(model, z)
     ax = axes(ax)
