@@ -136,7 +136,8 @@ def _latent_class(
 
 def _title(report: ClassReport) -> str:
     kind = f"Latent class model: {_count(report['n_classes'], 'class', 'classes')}"
-    return f"{kind}, {_count(report['n_variables'], 'variable')}, {_rows(report, report['n'], report['n_weighted'])}"
+    rows = _rows(report, report["n"], report.get("n_weighted"))
+    return f"{kind}, {_count(report['n_variables'], 'variable')}, {rows}"
 
 
 def _rows(report: ClassReport | TreeReport | PosteriorReport, n: float, n_weighted: int | None = None) -> str:
