@@ -7,7 +7,7 @@ import os
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
@@ -25,6 +25,7 @@ from .runner import Budget, Clock, OnProgress, StopReason
 
 if TYPE_CHECKING:
     from .cardinality import Learned
+    from .report._contents import ClassSearch, ComparedFit, ComparisonReport
 
 __all__ = ["Comparison", "bootstrap_tests", "compare_classes", "compared", "search_summary", "searched"]
 
@@ -58,7 +59,7 @@ class Comparison:
     table: list[dict[str, Any]]
     skipped: tuple[int, ...] = ()
     interrupted: bool = False
-    search: dict[str, Any] | None = None
+    search: ClassSearch | None = None
 
     def best(self, score: str | None = None) -> Fit:
         """Return the best fit by a score.
@@ -92,21 +93,23 @@ class Comparison:
         columns = {name: [row[name] for row in rows] for name in rows[0]}
         return nw.from_dict(columns, backend=backend).to_native()  # type: ignore[arg-type]
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> ComparisonReport:
         """Return plain values that JSON can hold; scores are LL - penalty, of which higher is better."""
         by = self.scores if self.search is None else (self.search["criterion"],)
-        return {
+        contents: ComparisonReport = {
             "kind": "comparison of latent class models",
             "scores": list(self.scores),
             "higher_is_better": True,
             "best": {
                 name: self.best_n_classes(name) for name in by if any(row[name] is not None for row in self.table)
             },
-            "fits": [dict(row) for row in self.table],
+            "fits": [cast("ComparedFit", dict(row)) for row in self.table],
             "skipped": list(self.skipped),
             "interrupted": self.interrupted,
-            **({} if self.search is None else {"search": self.search}),
         }
+        if self.search is not None:
+            contents["search"] = self.search
+        return contents
 
     def _at(self, score: str | None) -> int:
         name = self.scores[0] if score is None else score
@@ -233,7 +236,7 @@ def searched(found: Learned, scores: Sequence[str], *, seed: int | None = None) 
     return Comparison((fit,), names, rows, (), interrupted, search_summary(found))
 
 
-def search_summary(found: Learned) -> dict[str, Any]:
+def search_summary(found: Learned) -> ClassSearch:
     """How a number of classes was searched, as plain values; see :class:`Comparison`."""
     return {
         "criterion": found.criterion,

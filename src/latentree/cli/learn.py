@@ -116,7 +116,7 @@ def command(
         emit(_document(run, found, source))
     else:
         # The steps are for 'latentree trace'; warnings have been told.
-        print_report({**found, "trace": [], "warnings": []}, everything=everything)
+        print_report({**described.contents, "trace": [], "warnings": []}, everything=everything)
     interrupted = run.reason.value == "interrupted"
     if interrupted:
         kept = f" Continue with --resume {resume}." if resume else ""

@@ -17,6 +17,8 @@ import click
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from ..report._contents import Contents
+
 __all__ = ["UNWRAPPED", "Session", "console", "emit", "note", "plain", "print_report", "printable", "tell_resumed"]
 
 UNWRAPPED = 10_000
@@ -102,7 +104,7 @@ def console(width: int) -> Console:
     return Console(file=sys.stdout, width=width, markup=False, highlight=False, emoji=False)
 
 
-def print_report(report: Mapping[str, Any], *, everything: bool = False) -> None:
+def print_report(report: Contents, *, everything: bool = False) -> None:
     """Print what :mod:`latentree.report` has to say, or all of it."""
     from ..report import render
 

@@ -140,7 +140,7 @@ class LatentClass(ClassPredictor, RowDensity, ModelEstimator):
     ) -> None:
         self._set_parameters(locals())
 
-    _search: dict[str, Any] | None = None
+    _search: Mapping[str, Any] | None = None
     """How the number of classes was searched, if it was."""
 
     # ---- fitting ---------------------------------------------------------------------------------------------

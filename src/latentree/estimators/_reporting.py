@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 from sklearn.utils.validation import check_is_fitted
 
@@ -12,6 +12,7 @@ from .._table import Table
 
 if TYPE_CHECKING:
     from ..report import Page
+    from ..report._contents import Contents
 
 __all__ = ["Reporting"]
 
@@ -65,7 +66,7 @@ class Reporting:
         """
         from ..report import Shown, to_text
 
-        contents = self.report(**options)
+        contents = cast("Contents", self.report(**options))
         return Shown(to_text(contents, width=width, max_variables=max_variables, max_states=max_states))
 
     def explore(self, path: str | os.PathLike[str] | None = None, **options: Any) -> Page:

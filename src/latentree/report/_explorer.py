@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import base64
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from string import Template
 from typing import Any
 
@@ -16,6 +16,7 @@ from .._scale import direction, score_label, shown_score
 from .._table import Table, as_table
 from ..estimation import Fit
 from ..search import Run
+from ._contents import StepContents, TreeReport
 from ._headline import criterion_of, facts, title_of
 from ._html import Page, page, source
 from ._printable import printable
@@ -102,7 +103,7 @@ def explore(
     return made
 
 
-def _structure(report: Mapping[str, Any], drawing: Drawing) -> dict[str, Any]:
+def _structure(report: TreeReport, drawing: Drawing) -> dict[str, Any]:
     nodes = report["nodes"]
     n_leaves = None if len(report["latents"]) <= MANY_LATENTS else SHORT_CURVE
     sets: dict[tuple[str, ...], int] = {}
@@ -169,7 +170,7 @@ def _rows(model: Model, table: Table, most: int | None) -> dict[str, Any]:
     }
 
 
-def _shown_trace(steps: Sequence[Mapping[str, Any]], criterion: str | None) -> dict[str, Any]:
+def _shown_trace(steps: Sequence[StepContents], criterion: str | None) -> dict[str, Any]:
     """Steps with names as positions in one list: names are long, and the same in most steps."""
     at: dict[str, int] = {}
     packed = [
@@ -186,7 +187,7 @@ def _shown_trace(steps: Sequence[Mapping[str, Any]], criterion: str | None) -> d
     return {"names": list(at), "steps": packed, "score": printable(label)}
 
 
-def _body(name: str, report: Mapping[str, Any], tree: str) -> str:
+def _body(name: str, report: TreeReport, tree: str) -> str:
     score = "" if report["bic"] is None else f" · BIC {shown_score(report['bic']):,.1f}"
     size = f"{report['n_variables']:,} variables · {report['n_latents']:,} latent{score}"
     # One pass: what is put in is not looked at again, whatever a name holds.
@@ -195,6 +196,6 @@ def _body(name: str, report: Mapping[str, Any], tree: str) -> str:
     )
 
 
-def _strongest(report: Mapping[str, Any]) -> str:
+def _strongest(report: TreeReport) -> str:
     """Mutual information of the strongest edge."""
     return f"{max((edge['information'] for edge in report['edges']), default=0.0):.3g}"

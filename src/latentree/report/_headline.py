@@ -2,23 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable
 from typing import Any
 
 from .._scale import score_label, shown_score
+from ._contents import TreeReport
 from ._printable import printable
 
 __all__ = ["criterion_of", "facts", "origin", "title_of"]
 
 
-def title_of(report: Mapping[str, Any]) -> str:
+def title_of(report: TreeReport) -> str:
     """What to call a model that has no name."""
     if report["star"]:
         return f"Latent class model, {report['nodes'][0]['cardinality']} classes"
     return "Latent tree model"
 
 
-def facts(report: Mapping[str, Any]) -> list[tuple[str, str]]:
+def facts(report: TreeReport) -> list[tuple[str, str]]:
     """Size and scores, as pairs of words and values."""
     found = [
         ("Variables", f"{report['n_variables']:,}"),
@@ -29,14 +30,14 @@ def facts(report: Mapping[str, Any]) -> list[tuple[str, str]]:
         found.append(("Rows", f"{report['n']:,.6g} ({report['n_patterns']:,} distinct)"))
         if report["missing"]:
             found.append(("Missing cells", f"{100 * report['missing']:.2g} %"))
-        found += _scores(report, "not defined")
+        found += _scores((report["log_likelihood"], report["aic"], report["bic"]), "not defined")
         if report["impossible"]:
             found.append(("Impossible rows", f"{report['impossible']:,} distinct"))
     else:
         known = report["provenance"]
         if isinstance(known.get("n"), int | float):
             found.append(("Rows it was fitted to", f"{known['n']:,.10g}"))
-        found += _scores(known)
+        found += _scores(known.get(name) for name in ("log_likelihood", "aic", "bic"))
     if "search" in report:
         search = report["search"]
         ended = "came to its end" if search["complete"] else f"unfinished ({search['reason']})"
@@ -46,19 +47,19 @@ def facts(report: Mapping[str, Any]) -> list[tuple[str, str]]:
     return found
 
 
-def _scores(known: Mapping[str, Any], undefined: str = "") -> list[tuple[str, str]]:
-    """The log-likelihood and the criteria as people see them."""
+def _scores(known: Iterable[object], undefined: str = "") -> list[tuple[str, str]]:
+    """The log-likelihood, AIC and BIC as people see them."""
     found = []
-    for name, key in (("Log-likelihood", "log_likelihood"), (score_label("aic"), "aic"), (score_label("bic"), "bic")):
-        value = known.get(key)
+    for score, value in zip((None, "aic", "bic"), known, strict=True):
+        name = "Log-likelihood" if score is None else score_label(score)
         if isinstance(value, int | float):
-            found.append((name, f"{value if key == 'log_likelihood' else shown_score(value, key):,.2f}"))
+            found.append((name, f"{shown_score(value, score):,.2f}"))
         elif undefined:
             found.append((name, undefined))
     return found
 
 
-def origin(report: Mapping[str, Any]) -> list[tuple[str, Any]]:
+def origin(report: TreeReport) -> list[tuple[str, Any]]:
     """Where a model comes from, its scores as people see them."""
     known = report["provenance"]
     names = {"aic": "aic", "bic": "bic", "value": criterion_of(report)}
@@ -72,7 +73,7 @@ def origin(report: Mapping[str, Any]) -> list[tuple[str, Any]]:
     return found
 
 
-def criterion_of(report: Mapping[str, Any]) -> str | None:
+def criterion_of(report: TreeReport) -> str | None:
     """The name of the score that a search maximised, if that is known."""
-    name = report.get("search", report["provenance"]).get("score")
+    name = report["search"]["score"] if "search" in report else report["provenance"].get("score")
     return name if isinstance(name, str) else None

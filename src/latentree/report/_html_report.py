@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from .._model import Model
@@ -12,6 +12,7 @@ from .._table import Table
 from ..estimation import Fit
 from ..search import Run
 from ._charts import bars_svg, curve_svg, line_svg
+from ._contents import LatentContents, NodeContents, ResidualContents, StatisticsContents, StepContents, TreeReport
 from ._headline import criterion_of, facts, origin, title_of
 from ._html import Page, page
 from ._report import Report
@@ -19,8 +20,6 @@ from ._statistics import largest_residuals
 from ._svg import Drawing, shown, tree_svg
 
 __all__ = ["write_report"]
-
-Contents = Mapping[str, Any]
 
 MANY_VARIABLES = 60
 """With more of them, fit statistics of all pairs of variables are left out."""
@@ -77,7 +76,7 @@ def write_report(
     return made
 
 
-def _parts(name: str, report: Contents) -> Iterator[str]:
+def _parts(name: str, report: TreeReport) -> Iterator[str]:
     yield f"<h1>{shown(name)}</h1>"
     pairs = "".join(f"<dt>{shown(a)}</dt><dd>{shown(b)}</dd>" for a, b in facts(report))
     yield f'<dl class="facts">{pairs}</dl>'
@@ -104,16 +103,16 @@ def _parts(name: str, report: Contents) -> Iterator[str]:
     yield "information is in nats.</p>"
 
 
-def _contents(report: Contents) -> str:
+def _contents(report: TreeReport) -> str:
     if len(report["latents"]) < 4:
         return ""
     links = "".join(f'<li><a href="#z{z["node"]}">{shown(z["name"])}</a></li>' for z in report["latents"])
     return f'<ul class="contents">{links}</ul>'
 
 
-def _latent(report: Contents, z: Contents) -> str:
+def _latent(report: TreeReport, z: LatentContents) -> str:
     node = report["nodes"][z["node"]]
-    cases = z["counts"] or [None] * len(z["sizes"])
+    cases: Sequence[float | None] = z["counts"] or [None] * len(z["sizes"])
     notes = [
         f"{100 * p:.1f} %" + ("" if n is None else f" ({n:,.1f} cases)") for p, n in zip(z["sizes"], cases, strict=True)
     ]
@@ -136,7 +135,7 @@ def _latent(report: Contents, z: Contents) -> str:
     )
 
 
-def _profiles(report: Contents, node: Contents, z: Contents) -> str:
+def _profiles(report: TreeReport, node: NodeContents, z: LatentContents) -> str:
     if not z["leaves"]:
         return ""
     heads = "".join(f'<th scope="col" class="number">{shown(label)}</th>' for label in node["labels"])
@@ -157,22 +156,21 @@ def _shade(p: float) -> str:
     return f'<td class="number s{round(STEPS * min(max(p, 0.0), 1.0))}">{p:.3f}</td>'
 
 
-def _statistics(found: Contents) -> Iterator[str]:
+def _statistics(found: StatisticsContents) -> Iterator[str]:
     yield "<h2>Fit</h2>"
     absolute = found["absolute"]
     if absolute["g2"] is None:
         yield f"<p>G² and X² are not defined: {shown(absolute['reason'])}</p>"
     else:
-        names = (
-            ("G²", "g2"),
-            ("X²", "x2"),
-            ("degrees of freedom", "degrees_of_freedom"),
-            ("p of G²", "p_g2"),
-            ("p of X²", "p_x2"),
+        pairs = (
+            ("G²", absolute["g2"]),
+            ("X²", absolute["x2"]),
+            ("degrees of freedom", absolute["degrees_of_freedom"]),
+            ("p of G²", absolute["p_g2"]),
+            ("p of X²", absolute["p_x2"]),
         )
-        pairs = [(name, absolute[key]) for name, key in names if absolute.get(key) is not None]
-        yield _pairs(pairs)
-        if absolute.get("note"):
+        yield _pairs([(name, value) for name, value in pairs if value is not None])
+        if absolute["note"]:
             yield f"<p>{shown(absolute['note'])}</p>"
     yield f"<p>Effective dimension {found['effective_dimension']:,}"
     yield ".</p>" if found["identified"] else ": the structure is not identified.</p>"
@@ -192,7 +190,7 @@ def _pairs(pairs: Sequence[tuple[str, float]]) -> str:
     return f"<table><tbody>{rows}</tbody></table>"
 
 
-def _largest(found: Contents) -> str:
+def _largest(found: ResidualContents) -> str:
     rows = "".join(
         f'<tr><th scope="row">{shown(a)}</th><td>{shown(b)}</td><td class="number">{value:.2f}</td></tr>'
         for value, b, a in largest_residuals(found, 10)
@@ -200,7 +198,7 @@ def _largest(found: Contents) -> str:
     return f"<table><tbody>{rows}</tbody></table>"
 
 
-def _trace(steps: Sequence[Contents], criterion: str | None) -> Iterator[str]:
+def _trace(steps: Sequence[StepContents], criterion: str | None) -> Iterator[str]:
     yield "<h2>How the tree grew</h2>"
     steps = [{**step, "score": shown_score(step["score"], criterion)} for step in steps]
     label = criterion or "score"

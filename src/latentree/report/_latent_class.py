@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
 import numpy as np
 
 from .._information import mutual_information
@@ -18,13 +15,14 @@ from ..errors import ModelError
 from ..estimation._fit import Fit
 from ..naming import class_label, state_labels
 from ..score import aic, bic, entropy, relative_entropy
+from ._contents import ClassContents, ClassReport, ClassSearch, VariableContents
 from ._statistics import statistics as statistics_of
 from ._tree import finite, share_missing
 
 __all__ = ["describe_classes", "profiles", "variable_contents"]
 
 
-def describe_classes(fit: Fit, *, statistics: bool = False, search: Mapping[str, Any] | None = None) -> dict[str, Any]:
+def describe_classes(fit: Fit, *, statistics: bool = False, search: ClassSearch | None = None) -> ClassReport:
     """Everything to know about a fitted latent class model, as plain values that JSON can hold.
 
     Parameters
@@ -80,13 +78,13 @@ def describe_classes(fit: Fit, *, statistics: bool = False, search: Mapping[str,
     with sharing({}):
         contents = _contents(fit)
         if search is not None:
-            contents["search"] = dict(search)
+            contents["search"] = {**search}
         if statistics:
             contents["statistics"] = statistics_of(fit)
         return contents
 
 
-def _contents(fit: Fit) -> dict[str, Any]:
+def _contents(fit: Fit) -> ClassReport:
     model, table = fit.model, as_table(fit.table)
     sizes = model.table(0)[0]
     found = findings(fit)
@@ -144,7 +142,7 @@ def _check_star(model: Model) -> None:
         )
 
 
-def _classes(model: Model, counts: FloatArray) -> list[dict[str, Any]]:
+def _classes(model: Model, counts: FloatArray) -> list[ClassContents]:
     labels = {v.name: state_labels(v) for v in model.variables}
     tables = profiles(model)
     return [
@@ -160,7 +158,7 @@ def _classes(model: Model, counts: FloatArray) -> list[dict[str, Any]]:
     ]
 
 
-def variable_contents(variable: Variable, table: FloatArray, sizes: FloatArray) -> dict[str, Any]:
+def variable_contents(variable: Variable, table: FloatArray, sizes: FloatArray) -> VariableContents:
     """Describe a variable of a latent class model, from P(state | class) and the sizes of the classes."""
     return {
         "name": variable.name,

@@ -16,6 +16,7 @@ from ..errors import bad_parameter
 from ..estimation import Fit, evaluate
 from ..search import Run, trace_to_plain
 from ..search_result import search_result
+from ._contents import ClassReport, SearchContents, StatisticsContents, TreeExtras, TreeReport
 from ._latent_class import describe_classes
 from ._statistics import statistics as statistics_of
 from ._tree import MOST_LEAVES, tree_contents
@@ -49,7 +50,7 @@ class Report:
     Latent tree model: 7 variables, 3 latent variables
     """
 
-    contents: dict[str, Any]
+    contents: TreeReport
     model: Model
     fit: Fit | None
     run: Run | None = None
@@ -106,27 +107,32 @@ class Report:
             trace = trace_to_plain(run.trace)
         with sharing(plans):
             judged = fit if own else None if table is None else evaluate(model, table)
-            contents = tree_contents(model, judged, own=own, trace=trace, most_leaves=most_leaves)
+            described = tree_contents(model, judged, own=own, trace=trace, most_leaves=most_leaves)
         found = _findings(model, fit if own else None, run)
-        contents |= {
-            **({} if run is None else {"search": _search(run)}),
+        extras: TreeExtras = {} if run is None else {"search": _search(run)}
+        contents: TreeReport = {
+            **described,
+            **extras,
             "warnings": [f.text for f in found if f.loud],
             "notes": [f.text for f in found if not f.loud],
         }
         return cls(contents, model, judged, run, plans)
 
     @cached_property
-    def statistics(self) -> dict[str, Any] | None:
+    def statistics(self) -> StatisticsContents | None:
         """What :func:`latentree.report.statistics` collects; None without data."""
         if self.fit is None:
             return None
         with sharing(self._plans):
             return statistics_of(self.fit)
 
-    def to_dict(self, *, statistics: bool = False) -> dict[str, Any]:
+    def to_dict(self, *, statistics: bool = False) -> TreeReport:
         """Return plain values that JSON can hold."""
+        contents = self.contents.copy()
         more = self.statistics if statistics else None
-        return {**self.contents, **({} if more is None else {"statistics": more})}
+        if more is not None:
+            contents["statistics"] = more
+        return contents
 
     def to_text(self, **options: Any) -> str:
         """Return it as plain text; see :func:`latentree.report.to_text`."""
@@ -165,7 +171,7 @@ def _findings(model: Model, fit: Fit | None, run: Run | None) -> list[Finding]:
     return provenance_findings({"reason": fit.reason.value})
 
 
-def _search(run: Run) -> dict[str, Any]:
+def _search(run: Run) -> SearchContents:
     return {
         "method": run.method,
         "score": run.criterion,
@@ -180,7 +186,7 @@ def _search(run: Run) -> dict[str, Any]:
     }
 
 
-def describe(thing: Model | Fit, table: Table | None = None, **options: Any) -> dict[str, Any]:
+def describe(thing: Model | Fit, table: Table | None = None, **options: Any) -> ClassReport | TreeReport:
     """Everything to know about a fitted thing, as plain values that JSON can hold.
 
     Parameters
@@ -224,7 +230,7 @@ def describe_tree(
     trace: Iterable[Any] | None = None,
     statistics: bool = False,
     most_leaves: int = MOST_LEAVES,
-) -> dict[str, Any]:
+) -> TreeReport:
     """Everything to know about a tree model, as plain values that JSON can hold.
 
     Parameters
@@ -282,7 +288,7 @@ def describe_tree(
     return Report.of(thing, table, trace=trace, most_leaves=most_leaves).to_dict(statistics=statistics)
 
 
-def describe_run(run: Run, *, statistics: bool = False) -> dict[str, Any]:
+def describe_run(run: Run, *, statistics: bool = False) -> TreeReport:
     """Everything to know about what a search found, as plain values that JSON can hold.
 
     Parameters

@@ -10,6 +10,7 @@ from ..bayes import ClassSummary, Draws, effective_samples, r_hat, relabel, stan
 from ..dimension import standard_dimension
 from ..naming import class_label, state_labels
 from ..runner import StopReason
+from ._contents import ClassContents, PosteriorOfNumber, PosteriorReport
 from ._latent_class import variable_contents
 from ._tree import finite, share_missing
 
@@ -21,7 +22,7 @@ HIGH_R_HAT, FEW = 1.05, 100.0
 
 def describe_draws(
     draws: Draws, *, k: int | None = None, level: float = 0.95, method: str = "stephens", seed: int | None = None
-) -> dict[str, Any]:
+) -> PosteriorReport:
     """Everything to know about draws from the posterior, as plain values that JSON can hold.
 
     Parameters
@@ -110,7 +111,7 @@ def describe_draws(
     }
 
 
-def _posterior_of_k(draws: Draws, fixed: bool) -> list[dict[str, Any]]:
+def _posterior_of_k(draws: Draws, fixed: bool) -> list[PosteriorOfNumber]:
     prior = np.exp(draws.prior.log_k)
     ks = [draws.prior.max_classes] if fixed else range(1, draws.prior.max_classes + 1)
     return [
@@ -124,7 +125,7 @@ def _posterior_of_k(draws: Draws, fixed: bool) -> list[dict[str, Any]]:
     ]
 
 
-def _classes(summary: ClassSummary) -> list[dict[str, Any]]:
+def _classes(summary: ClassSummary) -> list[ClassContents]:
     names, offsets = summary.table.names, np.concatenate([[0], np.cumsum(summary.table.cardinalities)])
     labels = [state_labels(v) for v in summary.table.variables]
     cells = [dict(zip(own, range(offsets[i], offsets[i + 1]), strict=True)) for i, own in enumerate(labels)]

@@ -7,7 +7,8 @@ from collections.abc import Iterator, Sequence
 from rich.console import RenderableType
 from rich.text import Text
 
-from ._text import Report, _count, _grid, _listed, _percent, _profiles, _rows, _sizes
+from ._contents import PosteriorOfNumber, PosteriorReport
+from ._text import _count, _grid, _listed, _percent, _profiles, _rows, _sizes
 
 __all__ = ["posterior_parts"]
 
@@ -19,7 +20,7 @@ CELL = 18
 
 
 def posterior_parts(
-    report: Report, width: int, max_variables: int | None, max_states: int | None
+    report: PosteriorReport, width: int, max_variables: int | None, max_states: int | None
 ) -> Iterator[RenderableType]:
     """The parts of the report, one below the other."""
     yield Text(_title(report), style="bold")
@@ -29,16 +30,16 @@ def posterior_parts(
         yield _listed("Warnings", report["warnings"], "bold yellow")
     yield Text(_shown(report), style="bold")
     yield _sizes(report["classes"])
-    yield from _profiles(report, width, max_variables, max_states, CELL)
+    yield from _profiles(report["classes"], report["variables"], width, max_variables, max_states, CELL)
     if report["notes"]:
         yield _listed("Notes", report["notes"], "bold")
 
 
-def _title(report: Report) -> str:
-    return f"Bayesian latent class model: {_count(report['n_variables'], 'variable')}, {_rows(report)}"
+def _title(report: PosteriorReport) -> str:
+    return f"Bayesian latent class model: {_count(report['n_variables'], 'variable')}, {_rows(report, report['n'])}"
 
 
-def _numbers_of_classes(posterior: Sequence[Report]) -> RenderableType:
+def _numbers_of_classes(posterior: Sequence[PosteriorOfNumber]) -> RenderableType:
     grid = _grid("classes", "posterior", "prior", "", texts=0)
     grid.columns[-1].justify = "left"
     for own in posterior:
@@ -47,7 +48,7 @@ def _numbers_of_classes(posterior: Sequence[Report]) -> RenderableType:
     return grid
 
 
-def _course(report: Report) -> str:
+def _course(report: PosteriorReport) -> str:
     seed = "" if report["seed"] is None else f", seed {report['seed']}"
     many = f"{_count(report['n_chains'], 'chain')} of {_count(report['n_draws'], 'draw')}"
     text = f"{many} in {report['seconds']:.2f} s{seed}."
@@ -60,7 +61,7 @@ def _course(report: Report) -> str:
     return text
 
 
-def _shown(report: Report) -> str:
+def _shown(report: PosteriorReport) -> str:
     level = f"{100 * report['level']:g} % intervals"
     classes = _count(report["n_classes"], "class", "classes")
     return f"{classes}: means and {level} of {_count(report['n_used'], 'draw')}"

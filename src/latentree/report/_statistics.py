@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from typing import cast
 
 from ..errors import LatentreeError
 from ..estimation import Fit
 from ..score import SCORES, average_posteriors, bivariate_residuals, fit_statistics, scores
 from ..score._criteria import effective_dimension_of
+from ._contents import AbsoluteFit, AssignmentContents, ResidualContents, StatisticsContents, Undefined
 
 __all__ = ["largest_residuals", "statistics"]
 
@@ -16,7 +16,7 @@ QUICK = tuple(name for name, score in SCORES.items() if score.cost == "quick")
 """Scores that cost no more than a fit does."""
 
 
-def statistics(fit: Fit, *, everything: bool = False) -> dict[str, Any]:
+def statistics(fit: Fit, *, everything: bool = False) -> StatisticsContents:
     """Collect the statistics of a fit that a report or a reviewer asks for.
 
     Parameters
@@ -44,9 +44,9 @@ def statistics(fit: Fit, *, everything: bool = False) -> dict[str, Any]:
     """
     effective = effective_dimension_of(fit)
     return {
-        "absolute": fit_statistics(fit).to_dict(),
-        "residuals": _dict_of(bivariate_residuals, fit),
-        "assignment": _dict_of(average_posteriors, fit),
+        "absolute": cast(AbsoluteFit, fit_statistics(fit).to_dict()),
+        "residuals": _residuals(fit),
+        "assignment": _assignment(fit),
         "scores": {
             name: {"value": s.value, "at": s.at, "reason": s.reason}
             for name, s in scores(fit, None if everything else QUICK).items()
@@ -56,15 +56,21 @@ def statistics(fit: Fit, *, everything: bool = False) -> dict[str, Any]:
     }
 
 
-def _dict_of(statistic: Any, fit: Fit) -> dict[str, Any]:
-    """Plain values of a statistic, or why it is not defined."""
+def _residuals(fit: Fit) -> ResidualContents | Undefined:
     try:
-        return dict(statistic(fit).to_dict())
+        return cast(ResidualContents, bivariate_residuals(fit).to_dict())
     except LatentreeError as error:
         return {"reason": str(error)}
 
 
-def largest_residuals(found: Mapping[str, Any], most: int) -> list[tuple[float, str, str]]:
+def _assignment(fit: Fit) -> AssignmentContents | Undefined:
+    try:
+        return cast(AssignmentContents, average_posteriors(fit).to_dict())
+    except LatentreeError as error:
+        return {"reason": str(error)}
+
+
+def largest_residuals(found: ResidualContents, most: int) -> list[tuple[float, str, str]]:
     """The largest bivariate residuals, each with its two variables."""
     names = found["names"]
     pairs = [

@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Sequence
 from html import escape
-from typing import Any
 
 import numpy as np
 
 from .._tree import Tree
+from ._contents import DrawnNode, DrawnTree, TreeReport
 from ._layout import Arrangement, Place, arrange, places, shortened, style_for, text_width
 from ._printable import printable
 
 __all__ = ["Drawing", "shown", "tree_svg"]
-
-Report = Mapping[str, Any]
 
 BAR, TEXT_AT = 30.0, 36.0
 """Length of the small bar before a leaf's name, and where the name begins."""
@@ -44,8 +42,8 @@ def shown(text: object) -> str:
 class Drawing:
     """A tree of a report with places for its nodes, in "rows" (default up to some 60 leaves) or "radial"."""
 
-    def __init__(self, report: Report, style: str | None = None) -> None:
-        nodes = report["nodes"]
+    def __init__(self, report: TreeReport | DrawnTree, style: str | None = None) -> None:
+        nodes: Sequence[DrawnNode] = report["nodes"]
         manifest = iter(range(len(nodes)))
         self.tree = Tree(
             np.array([-1 if n["parent"] is None else n["parent"] for n in nodes]),

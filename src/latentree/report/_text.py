@@ -15,12 +15,23 @@ from rich.table import Table as Grid
 from rich.text import Text
 
 from .._scale import LOWER, direction, score_label, shown_score
+from ._contents import (
+    AbsoluteFit,
+    ClassContents,
+    ClassReport,
+    ClassSearch,
+    ComparisonReport,
+    Contents,
+    PosteriorReport,
+    ResidualContents,
+    ShownVariable,
+    StatisticsContents,
+    TreeReport,
+)
 from ._printable import printable
 from ._statistics import largest_residuals
 
 __all__ = ["Shown", "render", "to_text"]
-
-Report = Mapping[str, Any]
 
 MOST_VARIABLES, MOST_STATES = 30, 12
 """How many variables, and states of each, are shown unless more are asked for."""
@@ -48,7 +59,7 @@ class Shown(str):
 
 
 def to_text(
-    report: Report,
+    report: Contents,
     *,
     width: int = 80,
     max_variables: int | None = MOST_VARIABLES,
@@ -84,7 +95,7 @@ def to_text(
 
 
 def render(
-    report: Report,
+    report: Contents,
     *,
     width: int = 80,
     max_variables: int | None = MOST_VARIABLES,
@@ -108,7 +119,7 @@ def render(
 
 
 def _latent_class(
-    report: Report, width: int, max_variables: int | None, max_states: int | None
+    report: ClassReport, width: int, max_variables: int | None, max_states: int | None
 ) -> Iterator[RenderableType]:
     yield Text(_title(report), style="bold")
     yield _statistics(report, width)
@@ -116,28 +127,29 @@ def _latent_class(
     if report["warnings"]:
         yield _listed("Warnings", report["warnings"], "bold yellow")
     yield _sizes(report["classes"])
-    yield from _profiles(report, width, max_variables, max_states)
+    yield from _profiles(report["classes"], report["variables"], width, max_variables, max_states)
     if "statistics" in report:
         yield from _further(report["statistics"], report["classes"])
     if report["notes"]:
         yield _listed("Notes", report["notes"], "bold")
 
 
-def _title(report: Report) -> str:
+def _title(report: ClassReport) -> str:
     kind = f"Latent class model: {_count(report['n_classes'], 'class', 'classes')}"
-    return f"{kind}, {_count(report['n_variables'], 'variable')}, {_rows(report)}"
+    rows = _rows(report, report["n"], report.get("n_weighted"))
+    return f"{kind}, {_count(report['n_variables'], 'variable')}, {rows}"
 
 
-def _rows(report: Report) -> str:
+def _rows(report: ClassReport | TreeReport | PosteriorReport, n: float, n_weighted: int | None = None) -> str:
     """How many rows the data have, and how much of them is missing."""
-    rows = f"{_number(report['n'])} rows"
-    if report.get("n_weighted") is not None:
-        rows = f"{_count(report['n_weighted'], 'row')}, weights adding up to {_number(report['n'])}"
+    rows = f"{_number(n)} rows"
+    if n_weighted is not None:
+        rows = f"{_count(n_weighted, 'row')}, weights adding up to {_number(n)}"
     missing = f", {100 * report['missing']:.2g} % of the cells missing" if report["missing"] else ""
     return f"{rows} ({report['n_patterns']:,} distinct){missing}"
 
 
-def _statistics(report: Report, width: int) -> RenderableType:
+def _statistics(report: ClassReport, width: int) -> RenderableType:
     free = report["degrees_of_freedom"]
     pairs = [
         ("Log-likelihood", _decimals(report["log_likelihood"], 3)),
@@ -160,7 +172,7 @@ def _statistics(report: Report, width: int) -> RenderableType:
     return grid
 
 
-def _further(found: Report, classes: Sequence[Report]) -> Iterator[RenderableType]:
+def _further(found: StatisticsContents, classes: Sequence[ClassContents]) -> Iterator[RenderableType]:
     """Absolute fit, residuals, average posteriors and scores."""
     yield Text(_absolute(found["absolute"]))
     if "residuals" in found["residuals"]:
@@ -178,7 +190,7 @@ def _further(found: Report, classes: Sequence[Report]) -> Iterator[RenderableTyp
     yield Text(f"Effective dimension {found['effective_dimension']:,}{loose}.")
 
 
-def _absolute(found: Report) -> str:
+def _absolute(found: AbsoluteFit) -> str:
     if found["g2"] is None:
         return f"G2 and X2 are not defined: {found['reason']}"
     parts = [f"G2 {found['g2']:.2f}", f"X2 {found['x2']:.2f}", f"{found['degrees_of_freedom']:,} degrees of freedom"]
@@ -188,12 +200,12 @@ def _absolute(found: Report) -> str:
     return ", ".join(parts) + f".{more}"
 
 
-def _largest_residuals(found: Report) -> str:
+def _largest_residuals(found: ResidualContents) -> str:
     listed = ", ".join(f"{printable(a)} and {printable(b)} {value:.2f}" for value, a, b in largest_residuals(found, 3))
     return f"Largest bivariate residuals (X2/df; above 3.84 the classes leave something unexplained): {listed}."
 
 
-def _course(report: Report) -> str:
+def _course(report: ClassReport) -> str:
     seed = "" if report["seed"] is None else f", seed {report['seed']}"
     if "search" in report:  # its steps, seconds and starts, not those of the last EM
         return " ".join([report["search"]["text"], *([f"Seed {report['seed']}."] if seed else [])])
@@ -206,7 +218,7 @@ def _course(report: Report) -> str:
     return f"{steps} {found} starts run to the end found this fit."
 
 
-def _sizes(classes: Sequence[Report]) -> RenderableType:
+def _sizes(classes: Sequence[ClassContents]) -> RenderableType:
     counted = all(own["count"] is not None for own in classes)
     ranged = all("interval" in own for own in classes)
     grid = _grid("class", "size", *(["interval"] if ranged else []), *(["cases"] if counted else []))
@@ -218,22 +230,27 @@ def _sizes(classes: Sequence[Report]) -> RenderableType:
 
 
 def _profiles(
-    report: Report, width: int, max_variables: int | None, max_states: int | None, cell_width: int | None = None
+    classes: Sequence[ClassContents],
+    variables: Sequence[ShownVariable],
+    width: int,
+    max_variables: int | None,
+    max_states: int | None,
+    cell_width: int | None = None,
 ) -> Iterator[RenderableType]:
     """As many classes side by side as the width has room for, in cells of the width given, or just wide enough."""
-    classes, chosen = report["classes"], _most_informative(report["variables"], max_variables)
+    chosen = _most_informative(variables, max_variables)
     number = max(cell_width or 0, *(len(own["label"]) + GAP for own in classes))
     room = _room(number, 1 if cell_width else len(classes), chosen, width)
     most = max(1, (width - sum(room) - 2 * GAP) // number)
     for start in range(0, len(classes), most):
         yield _profile_table(chosen, classes[start : start + most], max_states, room)
-    left = len(report["variables"]) - len(chosen)
+    left = len(variables) - len(chosen)
     if left:
         shown = f"The {len(chosen)} most informative variables are shown, {left:,} more are not"
         yield Text(f"{shown}: use max_variables=None to see all.")
 
 
-def _most_informative(variables: Sequence[Report], most: int | None) -> list[Report]:
+def _most_informative(variables: Sequence[ShownVariable], most: int | None) -> list[ShownVariable]:
     """In their own order, the variables to show."""
     if most is None or len(variables) <= most:
         return list(variables)
@@ -241,7 +258,7 @@ def _most_informative(variables: Sequence[Report], most: int | None) -> list[Rep
     return [variables[i] for i in sorted(ranked[:most])]
 
 
-def _room(number: int, n_classes: int, variables: Sequence[Report], width: int) -> tuple[int, int]:
+def _room(number: int, n_classes: int, variables: Sequence[ShownVariable], width: int) -> tuple[int, int]:
     """Room for the names of variables and of states: what they need, or what the numbers leave of the width."""
     names = max(len("variable"), *(cell_len(_plain(v["name"]).plain) for v in variables))
     states = max(len("(99 more)"), *(cell_len(_plain(s).plain) for v in variables for s in v["labels"]))
@@ -257,7 +274,7 @@ def _room(number: int, n_classes: int, variables: Sequence[Report], width: int) 
 
 
 def _profile_table(
-    variables: Sequence[Report], classes: Sequence[Report], max_states: int | None, room: tuple[int, int]
+    variables: Sequence[ShownVariable], classes: Sequence[ClassContents], max_states: int | None, room: tuple[int, int]
 ) -> RenderableType:
     grid = _grid("variable", "state", *(own["label"] for own in classes), texts=2)
     grid.title = Text("P(state | class)", style="bold")
@@ -281,7 +298,7 @@ def _most_frequent(marginal: Sequence[float], most: int | None) -> list[int]:
     return sorted(sorted(range(len(marginal)), key=lambda i: -marginal[i])[:most])
 
 
-def _cell(own: Report, variable: str, label: str) -> Text:
+def _cell(own: ClassContents, variable: str, label: str) -> Text:
     profile = own["profile"][variable]
     p = profile[label]
     text = f"{p:.3f}"
@@ -303,7 +320,7 @@ _HEADS = {
 }
 
 
-def _comparison(report: Report, width: int) -> Iterator[RenderableType]:
+def _comparison(report: ComparisonReport, width: int) -> Iterator[RenderableType]:
     scores, fits = list(report["scores"]), report["fits"]
     names = ["log_likelihood", "n_parameters", *scores]
     names += [n for n in ("relative_entropy", "smallest_class") if n not in scores]
@@ -324,7 +341,7 @@ def _comparison(report: Report, width: int) -> Iterator[RenderableType]:
         legend += " ? not identified: some parameters are free to move."
     yield Text(f"{_directions(scores)}, * is best.{legend} {_chosen(report['best'])}")
     if "search" in report:
-        yield Text(_searched(report))
+        yield Text(_searched(report["search"], scores))
     words = [f"{_count(row['n_classes'], 'class', 'classes')}: {w}" for row in report["fits"] for w in row["warnings"]]
     if report["skipped"]:
         why = "It was interrupted" if report["interrupted"] else "The time was over"
@@ -340,18 +357,19 @@ def _directions(scores: Sequence[str]) -> str:
     return "; ".join(f"{printable(name)}: {way}" for name, way in ways.items())
 
 
-def _searched(report: Report) -> str:
+def _searched(search: ClassSearch, scores: Sequence[str]) -> str:
     """Which numbers of classes the rows are, and which columns say nothing about the best one."""
-    criterion = report["search"]["criterion"]
-    others = [name for name in report["scores"] if name != criterion]
+    criterion = search["criterion"]
+    others = [name for name in scores if name != criterion]
     rows = f"The rows are the numbers of classes that the search by {criterion} looked at."
     more = f" By {' or '.join(others)}, another number may be best: that was not searched." if others else ""
     return printable(rows + more)
 
 
-def _compared_column(report: Report, name: str) -> list[Text]:
+def _compared_column(report: ComparisonReport, name: str) -> list[Text]:
     best = report["best"].get(name)
-    cells = (_compared(name, row[name], row["n_classes"] == best) for row in report["fits"])
+    rows: Sequence[Mapping[str, Any]] = report["fits"]  # the scores are under their names
+    cells = (_compared(name, row[name], row["n_classes"] == best) for row in rows)
     return [Text(_HEADS.get(name, name)), *cells]
 
 

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Iterator, Sequence
 
 from rich.console import RenderableType
 from rich.table import Table as Grid
 from rich.text import Text
 
 from .._scale import score_label, shown_score
+from ._contents import ClassContents, LatentContents, SearchContents, ShownVariable, StepContents, TreeReport
 from ._headline import criterion_of
 from ._printable import printable
 from ._svg import Drawing
@@ -31,8 +31,6 @@ from ._text import (
 
 __all__ = ["tree_parts"]
 
-Report = Mapping[str, Any]
-
 MOST_LATENTS = 40
 """How many latent variables are listed unless all are asked for."""
 
@@ -43,7 +41,7 @@ MOST_STEPS = 20
 """How many steps of a search, likewise."""
 
 
-def tree_parts(report: Report, width: int, *, everything: bool = False) -> Iterator[RenderableType]:
+def tree_parts(report: TreeReport, width: int, *, everything: bool = False) -> Iterator[RenderableType]:
     """The parts of the report, from top to bottom."""
     yield Text(_title(report), style="bold")
     yield _facts(report)
@@ -56,7 +54,7 @@ def tree_parts(report: Report, width: int, *, everything: bool = False) -> Itera
         yield _listed("Notes", report["notes"], "bold")
 
 
-def _search(search: Report) -> str:
+def _search(search: SearchContents) -> str:
     seed = "" if search["seed"] is None else f", seed {search['seed']}"
     ended = "Found" if search["complete"] else "Best found"
     found = f"{ended} by the method '{search['method']}' in {search['seconds']:.2f} s"
@@ -64,7 +62,7 @@ def _search(search: Report) -> str:
     return printable(f"{found}, {_count(search['steps'], 'step')}{seed}; {score}.")
 
 
-def _structure(report: Report, width: int, everything: bool) -> Iterator[RenderableType]:
+def _structure(report: TreeReport, width: int, everything: bool) -> Iterator[RenderableType]:
     if report["star"]:
         yield from _star(report, width, everything)
         return
@@ -81,8 +79,8 @@ def _structure(report: Report, width: int, everything: bool) -> Iterator[Rendera
         yield _steps(report["trace"], criterion_of(report), everything)
 
 
-def _title(report: Report) -> str:
-    rows = "" if report["n"] is None else f", {_rows(report)}"
+def _title(report: TreeReport) -> str:
+    rows = "" if report["n"] is None else f", {_rows(report, report['n'])}"
     if report["star"]:
         classes = _count(report["nodes"][0]["cardinality"], "class", "classes")
         return f"Latent class model: {classes}, {_count(report['n_variables'], 'variable')}{rows}"
@@ -90,13 +88,16 @@ def _title(report: Report) -> str:
     return f"Latent tree model: {size}{rows}"
 
 
-def _star(report: Report, width: int, everything: bool) -> Iterator[RenderableType]:
+def _star(report: TreeReport, width: int, everything: bool) -> Iterator[RenderableType]:
     """A latent class model: sizes and profiles, as for a fit."""
     root, *leaves = report["nodes"]
     information = {edge["child"]: edge["information"] for edge in report["edges"]}
-    variables = [{**leaf, "information": information[i]} for i, leaf in enumerate(leaves, 1)]
+    variables = [
+        ShownVariable(name=leaf["name"], labels=leaf["labels"], marginal=leaf["marginal"], information=information[i])
+        for i, leaf in enumerate(leaves, 1)
+    ]
     counts = report["latents"][0]["counts"]
-    classes = [
+    classes: list[ClassContents] = [
         {
             "label": label,
             "size": root["marginal"][i],
@@ -107,10 +108,10 @@ def _star(report: Report, width: int, everything: bool) -> Iterator[RenderableTy
     ]
     limits = (None, None) if everything else (MOST_VARIABLES, MOST_STATES)
     yield _sizes(classes)
-    yield from _profiles({"classes": classes, "variables": variables}, width, *limits)
+    yield from _profiles(classes, variables, width, *limits)
 
 
-def _facts(report: Report) -> RenderableType:
+def _facts(report: TreeReport) -> RenderableType:
     grid = Grid.grid(padding=(0, 2, 0, 0))
     grid.add_column(no_wrap=True)
     grid.add_column(justify="right", no_wrap=True)
@@ -126,7 +127,7 @@ def _facts(report: Report) -> RenderableType:
     return grid
 
 
-def _outline(report: Report, width: int, everything: bool) -> Text:
+def _outline(report: TreeReport, width: int, everything: bool) -> Text:
     arrangement = Drawing(report, "rows").arrangement
     lines = []
     inner = [v for v in arrangement.order if arrangement.children[v]] or arrangement.order[:1]
@@ -155,7 +156,7 @@ def _with_leaves(start: str, leaves: Sequence[str], width: int | None) -> str:
     return f"{start}: {_count(len(leaves), 'variable')}"
 
 
-def _latents(report: Report, width: int, everything: bool) -> RenderableType:
+def _latents(report: TreeReport, width: int, everything: bool) -> RenderableType:
     with_data = report["n"] is not None
     grid = _grid("latent", "sizes of its states", *(["rel. entropy"] if with_data else []), "most informative", texts=2)
     grid.columns[-1].justify = "left"
@@ -168,7 +169,7 @@ def _latents(report: Report, width: int, everything: bool) -> RenderableType:
     return grid
 
 
-def _typical(report: Report, z: Report, width: int) -> RenderableType:
+def _typical(report: TreeReport, z: LatentContents, width: int) -> RenderableType:
     """The states of a latent variable by the most frequent answers to its most informative questions."""
     room = (width - 22 - 9) // 3 - 2
     leaves = z["leaves"][:3]
@@ -189,7 +190,7 @@ def _answer(labels: Sequence[str], p: Sequence[float], room: int) -> Text:
     return Text.assemble(_shortened([labels[best]], room - 5)[0], f" {100 * p[best]:.0f} %")
 
 
-def _steps(steps: Sequence[Report], criterion: str | None, everything: bool) -> RenderableType:
+def _steps(steps: Sequence[StepContents], criterion: str | None, everything: bool) -> RenderableType:
     grid = _grid("step", "operation", criterion or "score", "log-lik.", "dimension", "seconds", texts=2)
     shown = steps if everything else steps[-MOST_STEPS:]
     for i, step in enumerate(shown, len(steps) - len(shown)):

@@ -18,11 +18,18 @@ from ..errors import DataError, LatentreeError
 from ..estimation import Fit
 from ..naming import node_labels
 from ..score import aic, bic
+from ._contents import (
+    FitCourse,
+    Judgement,
+    LatentContents,
+    LatentInData,
+    NodeContents,
+    StepContents,
+    StepNumbers,
+    TreeContents,
+)
 
 __all__ = ["checked_trace", "finite", "share_missing", "tree_contents"]
-
-STEP_NUMBERS = ("score", "log_likelihood", "dimension", "candidates", "seconds")
-"""Numbers that a step of a search may have."""
 
 MOST_LEAVES = 12
 """How many manifest variables are listed for each latent one, unless another number is asked for."""
@@ -35,7 +42,7 @@ def tree_contents(
     own: bool = False,
     trace: Iterable[Any] | None = None,
     most_leaves: int = MOST_LEAVES,
-) -> dict[str, Any]:
+) -> TreeContents:
     """Describe a tree model as plain values; :func:`latentree.report.describe_tree` lists them.
 
     With data it is ``judged`` on them, and how the fit went is described too if the model is its ``own``.
@@ -66,7 +73,7 @@ def tree_contents(
     }
 
 
-def checked_trace(steps: Iterable[Any]) -> list[dict[str, Any]]:
+def checked_trace(steps: Iterable[Any]) -> list[StepContents]:
     """Steps of a search as plain values.
 
     Parameters
@@ -85,11 +92,17 @@ def checked_trace(steps: Iterable[Any]) -> list[dict[str, Any]]:
     return [_step(i, step.to_plain() if hasattr(step, "to_plain") else step) for i, step in enumerate(steps)]
 
 
-def _step(i: int, step: Mapping[str, Any]) -> dict[str, Any]:
+def _step(i: int, step: Mapping[str, Any]) -> StepContents:
     try:
         edges = [[str(a), str(b)] for a, b in step["edges"]]
         states = {str(name): int(k) for name, k in step["states"].items()}
-        numbers = {name: finite(step.get(name)) for name in STEP_NUMBERS}
+        numbers = StepNumbers(
+            score=finite(step.get("score")),
+            log_likelihood=finite(step.get("log_likelihood")),
+            dimension=finite(step.get("dimension")),
+            candidates=finite(step.get("candidates")),
+            seconds=finite(step.get("seconds")),
+        )
         operation = str(step["operation"])
     except (KeyError, TypeError, ValueError, OverflowError, AttributeError) as error:
         raise DataError(
@@ -109,10 +122,18 @@ def _step(i: int, step: Mapping[str, Any]) -> dict[str, Any]:
     return {"operation": operation, **numbers, "edges": edges, "states": states}
 
 
-def _judgement(fit: Fit | None) -> dict[str, Any]:
-    names = ("n", "n_patterns", "missing", "log_likelihood", "aic", "bic", "impossible")
+def _judgement(fit: Fit | None) -> Judgement:
     if fit is None:
-        return {**dict.fromkeys(names), "higher_is_better": True}
+        return {
+            "n": None,
+            "n_patterns": None,
+            "missing": None,
+            "log_likelihood": None,
+            "aic": None,
+            "bic": None,
+            "impossible": None,
+            "higher_is_better": True,
+        }
     table = as_table(fit.table)
     rows = Plan.of(fit.model, table).row_log_likelihood(fit.model.parameters)
     return {
@@ -140,7 +161,7 @@ def _score(criterion: Callable[[Fit], float], fit: Fit) -> float | None:
         return None
 
 
-def _node(model: Model, v: int, marginal: FloatArray) -> dict[str, Any]:
+def _node(model: Model, v: int, marginal: FloatArray) -> NodeContents:
     tree = model.tree
     return {
         "name": tree.names[v],
@@ -155,7 +176,7 @@ def _node(model: Model, v: int, marginal: FloatArray) -> dict[str, Any]:
 
 def _latent(
     model: Model, z: int, sizes: FloatArray, curves: InformationCurves, posterior: FloatArray | None, fit: Fit | None
-) -> dict[str, Any]:
+) -> LatentContents:
     curve = curves.of(z)
     return {
         "node": z,
@@ -183,7 +204,7 @@ def _latent_posteriors(fit: Fit) -> dict[int, FloatArray]:
     return dict(zip(latents, found, strict=True))
 
 
-def _in_data(posterior: FloatArray | None, fit: Fit | None) -> dict[str, Any]:
+def _in_data(posterior: FloatArray | None, fit: Fit | None) -> LatentInData:
     if posterior is None or fit is None:
         return {"counts": None, "relative_entropy": None}
     possible = ~np.isnan(posterior).any(axis=1)
@@ -193,7 +214,7 @@ def _in_data(posterior: FloatArray | None, fit: Fit | None) -> dict[str, Any]:
     return {"counts": (weights @ p).tolist(), "relative_entropy": relative}
 
 
-def _course(fit: Fit) -> dict[str, Any]:
+def _course(fit: Fit) -> FitCourse:
     return {
         "seconds": fit.seconds,
         "seed": fit.seed,

@@ -9,13 +9,14 @@ from typing import Any
 from ..._information import edge_information
 from ..._model import Model
 from ...estimation import Fit
+from .._contents import DrawnTree, TreeReport
 from .._svg import Drawing
 from ._axes import axes, plain
 
 __all__ = ["plot_tree"]
 
 
-def plot_tree(thing: Model | Fit | Mapping[str, Any], ax: Any = None, *, style: str | None = None) -> Any:
+def plot_tree(thing: Model | Fit | TreeReport, ax: Any = None, *, style: str | None = None) -> Any:
     """Draw the tree: latent variables as boxes with their numbers of states, edges by mutual information.
 
     Parameters
@@ -48,7 +49,7 @@ def plot_tree(thing: Model | Fit | Mapping[str, Any], ax: Any = None, *, style: 
     return ax
 
 
-def _skeleton(thing: Model | Fit) -> dict[str, Any]:
+def _skeleton(thing: Model | Fit) -> DrawnTree:
     """The part of the report that a drawing needs, without the rest of the work."""
     model = thing.model if isinstance(thing, Fit) else thing
     tree, information = model.tree, edge_information(model)
