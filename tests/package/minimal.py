@@ -62,7 +62,7 @@ def the_program_does_its_work() -> None:
     command("explore", "voting.json", "--data", "voting", "--out", "page.html", "--no-open")
     command("fit", "carcinoma", "--classes", "1-3", "--out", "fit.json", "--assign", "classes.csv")
     command("compare", "carcinoma", "--classes", "1-3")
-    command("sample", "carcinoma", "--kmax", "3", "--draws", "50", "--burn", "50", "--chains", "2")
+    command("sample", "carcinoma", "--max-classes", "3", "--draws", "50", "--burn", "50", "--chains", "2")
     command("convert", "voting.json", "voting.bif")
     assert "x4" in command("query", "voting.bif", "--ask", "x4", "--given", "x1=0").stdout
     for page in ("voting.html", "page.html"):
@@ -89,7 +89,7 @@ def what_is_missing_is_named() -> None:
     assert refused(lambda: draws.save("some.nc")) == "arviz"
     for name in ("networkx", "pgmpy", "pyagrum"):
         assert refused(getattr(model, f"to_{name}")) == "interop"
-    few = ("sample", "carcinoma", "--kmax", "2", "--draws", "20", "--burn", "20", "--chains", "1")
+    few = ("sample", "carcinoma", "--max-classes", "2", "--draws", "20", "--burn", "20", "--chains", "1")
     assert named_extra(command(*few, "--plots", "pictures", code=1).stderr) == "plot"
     assert named_extra(command(*few, "--out", "draws.nc", code=1).stderr) == "arviz"
     assert named_extra(command("fit", "some.parquet", code=1).stderr) == "parquet"
