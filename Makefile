@@ -177,9 +177,9 @@ else
 	$(call test-installed,latest,--cov=latentree --cov-report=term:skip-covered)
 endif
 
-# The wheel's tests as a user who is not root, owns nothing, has no home, and may not write where the tests are.
+# The wheel's tests as a user who is not root, owns nothing, has no home, and may not write where the tests are; OTHER names some.
 other-user: wheel
-	sh tests/package/other_user.sh
+	sh tests/package/other_user.sh $(OTHER)
 
 check: test lint interop notebooks docs test-browser minimal oldest latest other-user sanitize
 
