@@ -134,10 +134,10 @@ class Job:
 
 
 def timeless(value: Any) -> Any:
-    """Leave out how long things took, what was told on the way, and the checksum over that."""
+    """Leave out how long things took, sentences that say so, what was told on the way, and the checksum over that."""
     if isinstance(value, Mapping):
         counted = "payload" in value or "trace" in value  # a sampler's steps are as long as the machine is slow
-        gone = ("seconds", "notes", *(("sha256", "steps") if counted else ()))
+        gone = ("seconds", "notes", "text", *(("sha256", "steps") if counted else ()))
         return {key: timeless(item) for key, item in value.items() if key not in gone}
     return [timeless(item) for item in value] if isinstance(value, list) else value
 
