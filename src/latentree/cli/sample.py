@@ -21,7 +21,7 @@ from .options import (
     time_limit_option,
 )
 from .output import emit, note, print_report, tell_resumed
-from .types import Choice
+from .types import Choice, Number
 
 if TYPE_CHECKING:
     from .._table import Table
@@ -65,14 +65,14 @@ MODELS, SAMPLING, OUTPUT = "Which models", "How they are sampled", "Output"
     "--delta1 NUMBER",
     MODELS,
     "Dirichlet parameter of the class sizes; 1 is flat.",
-    type=click.FloatRange(min=0, min_open=True),
+    type=Number(min=0, min_open=True),
     default=1.0,
 )
 @option(
     "--delta2 NUMBER",
     MODELS,
     "Dirichlet parameter of the answers of a class; 1 is flat.",
-    type=click.FloatRange(min=0, min_open=True),
+    type=Number(min=0, min_open=True),
     default=1.0,
 )
 @whole("--draws", SAMPLING, "Models to keep of each chain.", default=1000)
@@ -96,7 +96,7 @@ MODELS, SAMPLING, OUTPUT = "Which models", "How they are sampled", "Output"
     "--level SHARE",
     OUTPUT,
     "What the intervals hold of the posterior.",
-    type=click.FloatRange(0, 1, min_open=True, max_open=True),
+    type=Number(0, 1, min_open=True, max_open=True),
     default=0.95,
 )
 @file("--out", OUTPUT, "Write all draws to this netCDF file (.nc), which ArviZ and xarray read.")
