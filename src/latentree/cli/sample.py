@@ -131,6 +131,7 @@ def command(
 
     Ctrl-C stops the sampling; what was drawn is shown and written, and the exit status is 130.
     """
+    from ..errors import bad_parameter
     from ..report import describe_draws
     from ..runner import StopReason
     from .data import read_to_learn
@@ -146,6 +147,9 @@ def command(
     source, table = read_to_learn(data, options)
     outputs.check_rows("--assign", assign, header(source.frame))
     draws = _sampled(table, options)
+    if options["show"] is not None and not (draws.k == options["show"]).any():
+        drawn = ", ".join(map(str, sorted(set(draws.k.ravel().tolist()))))
+        raise bad_parameter("show", "sample", f"a number of classes that was drawn ({drawn})", options["show"])
     report = describe_draws(draws, k=options["show"], level=options["level"], seed=options["seed"])
     _write(draws, report["n_classes"], source, outputs, {"out": out, "model": model, "assign": assign, "plots": plots})
     if as_json:
