@@ -689,3 +689,8 @@ def test_levels_that_no_row_has_are_kept_if_that_is_asked_for(make, monkeypatch)
     assert asked == [False, True]
     with pytest.raises(ParameterError, match="'keep_levels' parameter"):
         make(keep_levels="yes").fit(frame, frame["G"])
+
+
+def test_a_weight_beyond_floating_point_is_refused_in_words():
+    with pytest.raises(lt.DataError, match="A weight is too large"):
+        lt.LatentClass(2).fit([[0, 1], [1, 0]] * 4, sample_weight=[10**400] * 8)

@@ -365,3 +365,23 @@ def test_places_that_cannot_be_written_are_refused_before_the_work(run, survey):
 def test_a_failed_run_leaves_no_file(run, survey, tmp_path):
     run("fit", survey, "--out", "m.json", code=1)
     assert [p.name for p in tmp_path.iterdir()] == ["survey.csv"]
+
+
+@pytest.mark.parametrize(
+    ("option", "value", "told"),
+    [
+        ("--tol", "inf", "'inf' is not a finite number"),
+        ("--tol", "abc", "'abc' is not a valid number"),
+        ("--prior", "nan", "'nan' is not a finite number"),
+        ("--prior", "1e308", "is not in the range"),
+        ("--time-limit", "nan", "'nan' is not a finite number"),
+        ("--merge-rare", "1e400", "'1e400' is not a finite number"),
+        ("--n-init", "1e9", "'1e9' is not a valid whole number"),
+        ("--classes", "100000", "there can be at most 32,767 classes"),
+        ("--classes", "3-1", "must go from the smaller number to the larger"),
+        ("--bins", "age=99999999999999999999", "there can be at most 32,767 bins"),
+        ("--bins", "age=2,age=3", "column 'age' is named twice"),
+    ],
+)
+def test_numbers_that_cannot_be_are_refused_in_words_of_the_shell(run, survey, option, value, told):
+    assert told in run("fit", survey, option, value, code=2).stderr

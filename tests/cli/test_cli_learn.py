@@ -207,3 +207,9 @@ def test_progress_is_shown_on_a_terminal_only(tmp_path):
     assert code == 0 and strict(printed)["command"] == "learn"
     assert re.search(r"step \d", shown) and "BIC" in shown and "parameters" in shown
     assert program("learn", file, *QUICK, "--json").stderr == ""
+
+
+def test_a_start_of_other_data_is_refused_in_words_of_the_shell(run):
+    run("fit", "hiv_test", "--classes", "2", "--out", "m.json")
+    told = run("learn", "carcinoma", "--start", "m.json", code=1).stderr
+    assert "Error: --start must have the variables of the data" in told

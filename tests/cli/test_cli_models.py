@@ -277,3 +277,10 @@ def test_data_sets_are_listed_described_and_exported(run, tmp_path):
 def test_data_sets_that_are_elsewhere_say_where(run, monkeypatch):
     monkeypatch.delenv("LATENTREE_DATA", raising=False)
     assert "LATENTREE_DATA" in run("fit", "coil42", code=1).stderr
+
+
+def test_more_rows_than_can_be_and_evidence_given_twice_are_refused(run):
+    run("fit", "hiv_test", "--classes", "2", "--out", "twice.json")
+    assert "is not in the range" in run("sample-data", "twice.json", "-n", "9" * 20, code=2).stderr
+    told = run("query", "twice.json", "--ask", "V1", "--given", "V2=0", "--given", "V2=1", code=2).stderr
+    assert "--given names 'V2' twice" in told

@@ -41,7 +41,7 @@ def test_options_override_the_recipe_and_that_is_said(run, weighted, tmp_path):
     done = run("score", "m.json", "d.csv", "--no-weights", "--json")
     assert strict(done.stdout)["n"] == 84
     assert "The model was made with --weights n; here it is otherwise" in done.stderr
-    assert "By the model file, 'd.csv' has the number of rows 126" in done.stderr
+    assert "By the model file, 'd.csv' has 126 rows; as read now, it has 84 rows" in done.stderr
     text = (tmp_path / "d.csv").read_text("cp1252")
     saved(tmp_path, text)
     told = run("score", "m.json", "d.csv", code=1).stderr

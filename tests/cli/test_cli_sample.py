@@ -81,7 +81,7 @@ def test_a_checkpoint_is_gone_on_from(run, tmp_path):
         (("--delta2", "-1"), 2, "--delta2"),
         (("--prior-k", "normal"), 2, "--prior-k"),
         (("--max-classes", "500"), 1, "118 rows for 500 classes"),
-        (("--show", "7", "--max-classes", "3"), 1, "was drawn"),
+        (("--show", "7", "--max-classes", "3"), 1, "--show must be a number of classes that was drawn"),
         (("--out", "no/such/folder/x.nc"), 1, "no/such/folder"),
     ],
 )

@@ -894,3 +894,14 @@ def test_a_million_rows_are_fast():
     table = table_from(codes)
     assert time.process_time() - start < 3  # of the processor: about 0.3 s, however busy the machine is
     assert table.n == 1_000_000
+
+
+def test_more_bins_than_states_can_be_are_refused_at_once():
+    for bins in (10**20, {"a": 10**20}):
+        with pytest.raises(ParameterError, match="whole number"):
+            Table.from_frame({"a": [1.5, 2.5, 3.5, 4.5]}, bins=bins)
+
+
+def test_dates_cannot_be_cut_and_can_be_left_out():
+    with pytest.raises(DataError, match=r"which is not a number.*leave the column out with drop=\['day'\]"):
+        Table.from_frame({"day": ["2024-11-27", "2024-11-28"] * 4}, bins={"day": 2})

@@ -11,6 +11,7 @@ import click
 
 from ..errors import LatentreeWarning
 from .output import Session, note
+from .types import Whole
 
 __all__ = [
     "SETTINGS",
@@ -113,7 +114,7 @@ def option(*names: str, **more: Any) -> Callable[[Function], Function]:
 
 def whole(*names: str, min: int = 1, max: int | None = None, **more: Any) -> Callable[[Function], Function]:
     """Add an option that takes a whole number."""
-    return option(*names, type=click.IntRange(min, max), metavar="N", **more)
+    return option(*names, type=Whole(min, max), metavar="N", **more)
 
 
 def file(*names: str, **more: Any) -> Callable[[Function], Function]:

@@ -259,11 +259,12 @@ def say_other_data(model: Model, source: Source, found: Mapping[str, Any]) -> No
     """Warn if data of the name that the model knows have another ``n`` or ``log_likelihood``."""
     if model.provenance.get("data") != source.name:
         return
-    for name, what, slack in (("n", "number of rows", 0.0), ("log_likelihood", "log-likelihood", SAME)):
+    for name, what, slack in (("n", "{:,.10g} rows", 0.0), ("log_likelihood", "the log-likelihood {:,.10g}", SAME)):
         known = model.provenance.get(name)
         if isinstance(known, int | float) and abs(known - found[name]) > slack + 1e-6 * abs(known):
             warn(
-                f"By the model file, '{source.name}' has the {what} {known:,.10g}; now it is {found[name]:,.10g}. "
+                f"By the model file, '{source.name}' has {what.format(known)}; as read now, it has "
+                f"{what.format(found[name])}. "
                 "These are not the data that the model was made from, or they are read in another way."
             )
             return

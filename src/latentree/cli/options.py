@@ -13,7 +13,7 @@ from ..formats import DATA_FORMATS
 from ..score._registry import SCORES
 from .command import file, flag, option, whole
 from .files import MODEL, ROWS
-from .types import BINS, DELIMITER, Choice
+from .types import BINS, DELIMITER, Choice, Number
 
 __all__ = [
     "assign_option",
@@ -202,7 +202,7 @@ _LEARNING: tuple[Any, ...] = (
         LEARNING,
         "Merge values that fewer than N rows have: numbers and answers of a known scale with a neighbour, others "
         "into '(other)'. A note says what was merged.",
-        type=click.FloatRange(min=0, min_open=True),
+        type=Number(min=0, min_open=True),
     ),
     flag(
         "--keep-levels",
@@ -217,7 +217,7 @@ _FITTING: tuple[Any, ...] = (
         FITTING,
         "Dirichlet parameter of every distribution: 1 is flat, more keeps probabilities away from 0 and 1. "
         "Default: maximum likelihood.",
-        type=click.FloatRange(min=1),
+        type=Number(min=1, max=1e9),
     ),
     whole(
         "--n-init",
@@ -231,7 +231,7 @@ _FITTING: tuple[Any, ...] = (
         "--tol GAIN",
         FITTING,
         "A run ends when a step gains less log-likelihood than this.",
-        type=click.FloatRange(min=0),
+        type=Number(min=0),
         default=1e-6,
     ),
 )
@@ -261,7 +261,7 @@ def time_limit_option(section: str = FITTING, what: str = "the best so far") -> 
         "--time-limit SECONDS",
         section,
         f"Seconds for the whole command, from reading to the last file; it ends with {what}.",
-        type=click.FloatRange(min=0),
+        type=Number(min=0, infinite=True),
     )
 
 

@@ -49,7 +49,13 @@ def command(model: str, ask: tuple[str, ...], given: tuple[str, ...], as_json: b
     from .data import load_model
 
     loaded = load_model(model)
-    known = dict(evidence(loaded, text) for text in given)
+    import click
+
+    pairs = [evidence(loaded, text) for text in given]
+    known = dict(pairs)
+    for name in known:
+        if [other for other, _ in pairs].count(name) > 1:
+            raise click.UsageError(f"--given names '{name}' twice.")
     ask = tuple(name for text in ask for name in asked(loaded, text))
     answer = query(loaded, list(ask), known)
     states = [loaded.states(find_node(loaded, name)) for name in ask]

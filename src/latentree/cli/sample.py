@@ -21,7 +21,7 @@ from .options import (
     time_limit_option,
 )
 from .output import emit, note, print_report, tell_resumed
-from .types import Choice
+from .types import Choice, Number
 
 if TYPE_CHECKING:
     from .._table import Table
@@ -65,14 +65,14 @@ MODELS, SAMPLING, OUTPUT = "Which models", "How they are sampled", "Output"
     "--delta1 NUMBER",
     MODELS,
     "Dirichlet parameter of the class sizes; 1 is flat.",
-    type=click.FloatRange(min=0, min_open=True),
+    type=Number(min=0, min_open=True),
     default=1.0,
 )
 @option(
     "--delta2 NUMBER",
     MODELS,
     "Dirichlet parameter of the answers of a class; 1 is flat.",
-    type=click.FloatRange(min=0, min_open=True),
+    type=Number(min=0, min_open=True),
     default=1.0,
 )
 @whole("--draws", SAMPLING, "Models to keep of each chain.", default=1000)
@@ -96,7 +96,7 @@ MODELS, SAMPLING, OUTPUT = "Which models", "How they are sampled", "Output"
     "--level SHARE",
     OUTPUT,
     "What the intervals hold of the posterior.",
-    type=click.FloatRange(0, 1, min_open=True, max_open=True),
+    type=Number(0, 1, min_open=True, max_open=True),
     default=0.95,
 )
 @file("--out", OUTPUT, "Write all draws to this netCDF file (.nc), which ArviZ and xarray read.")
@@ -131,6 +131,7 @@ def command(
 
     Ctrl-C stops the sampling; what was drawn is shown and written, and the exit status is 130.
     """
+    from ..errors import bad_parameter
     from ..report import describe_draws
     from ..runner import StopReason
     from .data import read_to_learn
@@ -146,6 +147,9 @@ def command(
     source, table = read_to_learn(data, options)
     outputs.check_rows("--assign", assign, header(source.frame))
     draws = _sampled(table, options)
+    if options["show"] is not None and not (draws.k == options["show"]).any():
+        drawn = ", ".join(map(str, sorted(set(draws.k.ravel().tolist()))))
+        raise bad_parameter("show", "sample", f"a number of classes that was drawn ({drawn})", options["show"])
     report = describe_draws(draws, k=options["show"], level=options["level"], seed=options["seed"])
     _write(draws, report["n_classes"], source, outputs, {"out": out, "model": model, "assign": assign, "plots": plots})
     if as_json:

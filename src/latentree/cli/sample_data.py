@@ -23,7 +23,7 @@ DRAWING = "What is drawn"
 
 @command_("sample-data", examples=EXAMPLES)
 @model_argument
-@whole("-n", "n", DRAWING, "How many rows.", required=True)
+@whole("-n", "n", DRAWING, "How many rows.", max=1_000_000_000, required=True)
 @seed_option(DRAWING, "rows")
 @flag("--latent", DRAWING, "Add the states of the latent variables.")
 @rows_out_option("the rows")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -10,7 +11,7 @@ import click
 
 from .._registry import suggestion
 
-__all__ = ["BINS", "CLASSES", "DELIMITER", "Bins", "Choice", "merged_bins", "split"]
+__all__ = ["BINS", "CLASSES", "DELIMITER", "Bins", "Choice", "Number", "Whole", "merged_bins", "split"]
 
 if TYPE_CHECKING:
     ParamType = click.ParamType[Any]
@@ -23,6 +24,7 @@ Cut = int | tuple[float, ...]
 Bins = int | dict[str, Cut]
 
 MOST_CLASSES = 32_767
+MOST_BINS = 32_767
 
 DELIMITERS = {"tab": "\t", "\\t": "\t", "comma": ",", "semicolon": ";", "space": " ", "bar": "|"}
 
@@ -46,6 +48,29 @@ class Choice(AnyChoice):
         return f"'{value}' is not one of {', '.join(map(repr, self.choices))}.{suggestion(value, list(self.choices))}"
 
 
+class Number(click.FloatRange):
+    """A number in a range; NaN never, and infinity only where it is allowed."""
+
+    name = "number"
+
+    def __init__(self, *args: Any, infinite: bool = False, **more: Any) -> None:
+        super().__init__(*args, **more)
+        self.infinite = infinite
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Return the number."""
+        number = super().convert(value, param, ctx)
+        if math.isnan(number) or (math.isinf(number) and not self.infinite):
+            self.fail(f"'{value}' is not a finite number.", param, ctx)
+        return number
+
+
+class Whole(click.IntRange):
+    """A whole number in a range."""
+
+    name = "whole number"
+
+
 class Classes(ParamType):
     """Numbers of classes: ``3``, ``2,4``, ``1-6`` or ``1-4,8``."""
 
@@ -63,8 +88,10 @@ class Classes(ParamType):
             first, last = int(low), int(high or low)
             if first < 1:
                 self.fail(f"'{part.strip()}': there must be at least 1 class.", param, ctx)
-            if not first <= last <= MOST_CLASSES:
-                self.fail(f"'{part.strip()}' must go up, to at most {MOST_CLASSES:,}.", param, ctx)
+            if last > MOST_CLASSES:
+                self.fail(f"'{part.strip()}': there can be at most {MOST_CLASSES:,} classes.", param, ctx)
+            if first > last:
+                self.fail(f"'{part.strip()}' must go from the smaller number to the larger.", param, ctx)
             found.update(range(first, last + 1))
         return tuple(sorted(found))
 
@@ -86,12 +113,16 @@ class BinsType(ParamType):
             name, equals, cut = part.rpartition("=")
             if not equals:
                 self.fail(f"'{part}' is neither a number nor COLUMN=NUMBER.", param, ctx)
+            if name in cuts:
+                self.fail(f"column '{name}' is named twice.", param, ctx)
             cuts[name] = self._edges(cut, param, ctx) if ":" in cut else self._count(cut, param, ctx)
         return cuts
 
     def _count(self, text: str, param: click.Parameter | None, ctx: click.Context | None) -> int:
         if not text.strip().isdecimal() or int(text) < 2:
             self.fail(f"'{text}' is not a number of bins; there must be at least 2.", param, ctx)
+        if int(text) > MOST_BINS:
+            self.fail(f"'{text}': there can be at most {MOST_BINS:,} bins.", param, ctx)
         return int(text)
 
     def _edges(self, text: str, param: click.Parameter | None, ctx: click.Context | None) -> tuple[float, ...]:

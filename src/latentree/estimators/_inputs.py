@@ -210,7 +210,12 @@ def weights_of(sample_weight: Any, n_rows: int) -> FloatArray | None:
     if isinstance(sample_weight, str | bytes):
         must = "one number for each row; for a column of the data, sample_weight=X['w'] and X.drop(columns=['w'])"
         raise bad_parameter("sample_weight", "fit", must, sample_weight)
-    array = check_array(sample_weight, ensure_2d=False, dtype=np.float64, ensure_all_finite=False)
+    try:
+        array = check_array(sample_weight, ensure_2d=False, dtype=np.float64, ensure_all_finite=False)
+    except OverflowError:
+        raise DataError(
+            "A weight is too large for a float. Divide all of them by one number."
+        ) from None
     refuse_missing_weights(array)
     weights = checked_weights(array, n_rows)
     if not weights.any():

@@ -188,7 +188,7 @@ def _not_numbers(where: _Where) -> DataError:
     value = where.values.items[where.value_in(row)]
     comma = isinstance(value, str) and DECIMAL_COMMA.fullmatch(value)
     text = "cannot be cut by {bins}: it holds {value!r} in {row}, which is not a number{many}. "
-    text += DECIMAL_ADVICE if comma else "Make it missing, or a number."
+    text += DECIMAL_ADVICE if comma else "Make it missing or a number, or leave the column out with {drop}."
     return _refused(where.name, text, value=value, row=Row(row), many=_of_many(found))
 
 

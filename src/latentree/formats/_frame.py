@@ -272,7 +272,9 @@ def check_options(variables: Any, bins: Any, unseen: str, merge_rare: float | No
             if not (_is_count(cut) or (isinstance(cut, Iterable) and not isinstance(cut, (str, bytes)))):
                 raise bad_bins(str(name), cut)
     elif bins is not None and not _is_count(bins):
-        raise bad_parameter("bins", OWNER, "a whole number of at least 2 or a dict of columns", bins)
+        raise bad_parameter(
+            "bins", OWNER, f"a whole number of at least 2 (and at most {MOST_BINS:,}) or a dict of columns", bins
+        )
     if merge_rare is not None and not (isinstance(merge_rare, (int, float)) and merge_rare > 0):
         raise bad_parameter("merge_rare", OWNER, "a number above 0", merge_rare)
     if variables is not None and (bins is not None or merge_rare is not None):
@@ -281,8 +283,12 @@ def check_options(variables: Any, bins: Any, unseen: str, merge_rare: float | No
     check_sample_size(n)
 
 
+MOST_BINS = 32_767
+"""More states than that cannot be."""
+
+
 def _is_count(bins: Any) -> bool:
-    return isinstance(bins, (int, np.integer)) and not isinstance(bins, bool) and bool(bins >= 2)
+    return isinstance(bins, (int, np.integer)) and not isinstance(bins, bool) and bool(2 <= bins <= MOST_BINS)
 
 
 def cuts_of(bins: Any, chosen: Sequence[str]) -> tuple[int | None, dict[str, int | Sequence[float]]]:

@@ -225,12 +225,19 @@ def _start(start: Model | None, core: Table, table: Table) -> Model | None:
     own = tuple(v for v in table.variables if v.name in set(core.names))
     if start.variables not in (own, table.variables):
         raise ParameterError(
-            "The 'start' of learn must have the variables of the data, in their order (those that never vary may be "
-            f"missing): {', '.join(table.names)}. Got {', '.join(v.name for v in start.variables)}."
+            "{parameter} must have the variables of the data, in their order (those that never vary may be missing): "
+            "{needed}. Got {got}.",
+            parameter=Parameter("start", "learn"),
+            needed=", ".join(table.names),
+            got=", ".join(v.name for v in start.variables),
         )
     inner = [start.tree.names[v] for v in start.tree.manifest if len(start.tree.neighbours(int(v))) > 1]
     if inner:
-        raise ParameterError(f"In the 'start' of learn all manifest variables must be leaves. '{inner[0]}' is none.")
+        raise ParameterError(
+            "{parameter} must have all manifest variables as leaves. '{inner}' is none.",
+            parameter=Parameter("start", "learn"),
+            inner=inner[0],
+        )
     start = _renumbered(start, core) if start.variables == own else _restricted(start, core)
     # one rooting and order for all equal models, so that these change no result
     tree, where = start.tree.canonically_rooted()
