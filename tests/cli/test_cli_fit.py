@@ -370,12 +370,12 @@ def test_a_failed_run_leaves_no_file(run, survey, tmp_path):
 @pytest.mark.parametrize(
     ("option", "value", "told"),
     [
-        ("--tol", "inf", "'inf' is not a finite number"),
+        ("--tol", "inf", "--tol must be a finite number"),
         ("--tol", "abc", "'abc' is not a valid number"),
-        ("--prior", "nan", "'nan' is not a finite number"),
+        ("--prior", "nan", "--prior must be a finite number"),
         ("--prior", "1e308", "is not in the range"),
-        ("--time-limit", "nan", "'nan' is not a finite number"),
-        ("--merge-rare", "1e400", "'1e400' is not a finite number"),
+        ("--time-limit", "nan", "--time-limit must be a finite number"),
+        ("--merge-rare", "1e400", "--merge-rare must be a finite number"),
         ("--n-init", "1e9", "'1e9' is not a valid whole number"),
         ("--classes", "100000", "there can be at most 32,767 classes"),
         ("--classes", "3-1", "must go from the smaller number to the larger"),
@@ -384,4 +384,4 @@ def test_a_failed_run_leaves_no_file(run, survey, tmp_path):
     ],
 )
 def test_numbers_that_cannot_be_are_refused_in_words_of_the_shell(run, survey, option, value, told):
-    assert told in run("fit", survey, option, value, code=2).stderr
+    assert told in run("fit", survey, option, value, code=1 if "finite" in told else 2).stderr

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from .._registry import suggestion
+from ..errors import bad_parameter
 
 __all__ = ["BINS", "CLASSES", "DELIMITER", "Bins", "Choice", "Number", "Whole", "merged_bins", "split"]
 
@@ -61,7 +62,7 @@ class Number(click.FloatRange):
         """Return the number."""
         number = super().convert(value, param, ctx)
         if math.isnan(number) or (math.isinf(number) and not self.infinite):
-            self.fail(f"'{value}' is not a finite number.", param, ctx)
+            raise bad_parameter((param and param.name) or "value", "the command", "a finite number", number)
         return number
 
 
