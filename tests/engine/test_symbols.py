@@ -23,7 +23,8 @@ HARMLESS = re.compile(r"DW\.ref\.__gxx_personality_v0")
 
 def instruction_sets() -> dict[str, list[str]]:
     """The options of the compiler for each instruction set, as the build has them."""
-    found = re.findall(r"add_kernels\((\w+) (\d+)(.*?)\)", BUILD.read_text()) if BUILD.exists() else []
+    here = BUILD.exists() and (ROOT / "src" / "latentree" / "engine" / "kernels.cpp").exists()
+    found = re.findall(r"add_kernels\((\w+) (\d+)(.*?)\)", BUILD.read_text()) if here else []
     return {
         name: [*flags.split(), f"-DLATENTREE_ISA={name}", f"-DLATENTREE_WIDTH={width}"]
         for name, width, flags in found
