@@ -527,11 +527,12 @@ def test_arviz_is_imported_whatever_the_cache_holds(tmp_path):
 
 WATCHED = """
 import sys
+import numpy.testing  # of NumPy 1.26, asks lscpu about the processor
 started = []
-def heard(event, args):
+def watch(event, args):
     if event.startswith(("subprocess.", "os.system", "os.exec", "os.posix_spawn", "os.fork")):
         started.append(args[0])
-sys.addaudithook(heard)
+sys.addaudithook(watch)
 from latentree.cli import main
 sys.argv = ["latentree", *sys.argv[1].split()]
 try:
