@@ -694,3 +694,9 @@ def test_levels_that_no_row_has_are_kept_if_that_is_asked_for(make, monkeypatch)
 def test_a_weight_beyond_floating_point_is_refused_in_words():
     with pytest.raises(lt.DataError, match="A weight is too large"):
         lt.LatentClass(2).fit([[0, 1], [1, 0]] * 4, sample_weight=[10**400] * 8)
+
+
+def test_columns_of_one_name_are_refused_by_that_name():
+    frame = pd.DataFrame([["a", "b"], ["b", "a"], ["a", "a"]], columns=["q", "q"])
+    with pytest.raises(DataError, match="Two columns are called 'q'"):
+        LatentClass(2).fit(frame)

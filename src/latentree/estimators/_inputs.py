@@ -180,7 +180,12 @@ def validated(estimator: Any, X: Any, *, reset: bool) -> Any:
             "pandas.read_csv does; fit_classes and learn take a Table, such as Table.read returns for a file.",
             given=given,
         )
-    frame = nw.from_native(X, pass_through=True)
+    try:
+        frame = nw.from_native(X, pass_through=True)
+    except nw.exceptions.DuplicateError:
+        names = list(map(str, X.columns))
+        twice = next(name for name in names if names.count(name) > 1)
+        raise DataError("Two columns are called '{name}'. Give every column a name of its own.", name=twice) from None
     if isinstance(frame, nw.LazyFrame):
         frame = frame.collect()
     if isinstance(frame, nw.DataFrame):
