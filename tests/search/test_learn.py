@@ -20,7 +20,7 @@ from latentree.estimation import evaluate
 from latentree.method import OutOfTime
 from latentree.runner import Budget, StopReason
 from latentree.score import SCORES, bic
-from latentree.search import METHODS, Task, learn, trace_from_plain, trace_to_plain
+from latentree.search import METHODS, Point, State, Task, learn, trace_from_plain, trace_to_plain
 from latentree.search._criterion import Criterion
 
 QUICK = {"full": (4, 60, 0.01)}
@@ -122,6 +122,15 @@ def test_resuming_gives_what_an_uninterrupted_search_gives(method, table, tmp_pa
 def told(run) -> str:
     """All that a trace says but for the seconds, the order of keys included."""
     return json.dumps([{k: v for k, v in step.items() if k != "seconds"} for step in trace_to_plain(run.trace)])
+
+
+@pytest.mark.parametrize("broken", [{"best": {}}, {"phase": 3}, {"finished": "no"}, {"memory": []}])
+def test_a_damaged_state_of_a_search_is_found_before_it_is_used(table, broken):
+    model = Model.random(Tree.star(2, table.cardinalities, table.names), table.variables, rng())
+    packed = State(Point(evaluate(model, table), 1.0), "climb").pack()
+    assert State.unpack(packed, table).phase == "climb"
+    with pytest.raises(ValueError, match="no "):
+        State.unpack({**packed, **broken}, table)
 
 
 def test_checkpoints_belong_to_data_settings_and_seed(table, tmp_path):

@@ -238,7 +238,12 @@ class State:
     def unpack(cls, packed: Mapping[str, Any], table: Table) -> State:
         """Make the state again; the opposite of :meth:`pack`."""
         best, memory = (_unpacked(packed[name], table) for name in ("best", "memory"))
-        return cls(best, packed["phase"], packed["finished"], memory)
+        phase, finished = packed["phase"], packed["finished"]
+        if not (isinstance(best, Point) and isinstance(phase, str) and isinstance(finished, bool)):
+            raise ValueError("no point, phase and end")
+        if not isinstance(memory, dict):
+            raise ValueError("no memory")
+        return cls(best, phase, finished, memory)
 
 
 class SearchMethod:
