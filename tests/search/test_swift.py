@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import combinations
+
 import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
@@ -19,7 +21,7 @@ from latentree.search._beliefs import Beliefs, known
 from latentree.search._criterion import Criterion
 from latentree.search._network import Graph, Network
 from latentree.search._operators import Move, added_parameters, moves
-from latentree.search._proposals import BLOCK, carried_out, conditional_dependence, propose, together
+from latentree.search._proposals import carried_out, conditional_dependence, propose, together
 from latentree.search._relocate import relocations
 from latentree.search._restricted import Effort, dimension_change, evaluate, model_of, triple
 from latentree.search._swift import WIDE, Swift
@@ -114,18 +116,38 @@ def test_dependence_is_conditional_information_of_the_counts(case):
                 assert found[i, j] == pytest.approx(exact, abs=1e-8 * max(table.n, 1))
 
 
-def test_dependence_block_by_block():
-    n = BLOCK + 3
+def test_dependence_block_by_block(monkeypatch):
+    n = 12
     rng = np.random.default_rng(0)
     model = Model.random(Graph.star(2, [2] * n).to_tree(), numbered([2] * n), rng)
     beliefs = Beliefs(Network.from_model(model), drawn_table(model, 20, 1))
-    found = conditional_dependence(beliefs, n)
-    for i, j in ((0, 1), (0, n - 1), (BLOCK - 1, BLOCK), (n - 2, n - 1)):
-        counts = triple(beliefs, n, i, j)
-        expected = counts.sum(axis=2, keepdims=True) * counts.sum(axis=1, keepdims=True)
-        expected /= counts.sum(axis=(1, 2), keepdims=True)
-        seen = counts > 1e-12
-        assert found[i, j] == pytest.approx((counts[seen] * np.log(counts[seen] / expected[seen])).sum(), abs=1e-8)
+    whole, looks = conditional_dependence(beliefs, n), []
+    monkeypatch.setattr("latentree.search._proposals.BLOCK", 3 * n * len(beliefs.weights))
+    assert (conditional_dependence(beliefs, n, between=lambda: looks.append(1)) == whole).all()
+    assert len(looks) == 4
+
+
+@given(models_and_tables(max_leaves=6))
+def test_expected_counts_of_three_are_those_of_completed_rows(case):
+    model, table = case
+    beliefs = Beliefs(Network.from_model(model), table)
+    graph = beliefs.network.graph
+    for a in graph.latents:
+        for b, c in combinations(graph.neighbours[a], 2):
+            q = beliefs.posterior(a) * beliefs.weights[:, None]
+            slow = np.einsum("rs,srx,sry->sxy", q, _completed_rows(beliefs, b, a), _completed_rows(beliefs, c, a))
+            assert triple(beliefs, a, b, c) == pytest.approx(slow, abs=1e-10 * max(table.n, 1))
+
+
+def _completed_rows(beliefs, b, a):
+    """P(b | row, a = state) for every state and row: what was seen, or what its branch and the state say."""
+    given = beliefs.network.conditional(b, a)[:, None, :]
+    if beliefs.network.graph.is_latent(b):
+        both = beliefs.cavity(b, a)[None] * given
+        return both / np.maximum(both.sum(axis=2, keepdims=True), 1e-300)
+    codes = beliefs.codes(b)
+    seen = np.eye(given.shape[2])[codes][None]
+    return np.where((codes < 0)[None, :, None], given, seen)
 
 
 @settings(max_examples=300)

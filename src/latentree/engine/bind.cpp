@@ -13,6 +13,7 @@
 #include <stdexcept>
 
 #include "arrays.hpp"
+#include "dependence.hpp"
 #include "distinct.hpp"
 #include "engine.hpp"
 #include "relocate.hpp"
@@ -152,6 +153,53 @@ nb::list relocate(const std::vector<Matrix>& posteriors, const std::vector<LinkA
   return out;
 }
 
+using Values = In<std::int16_t, nb::ndim<1>>;
+using NeighbourArrays = std::tuple<std::optional<Values>, std::optional<Matrix>, Matrix>;
+
+Centre centre_of(const Matrix& posterior) {
+  require(posterior.shape(0) <= kMostRows && posterior.shape(1) > 0, "a posterior for each row");
+  return {posterior.data(), static_cast<Index>(posterior.shape(0)), static_cast<Index>(posterior.shape(1))};
+}
+
+Neighbour neighbour_of(const Centre& centre, const NeighbourArrays& arrays) {
+  const auto& [values, likelihood, given] = arrays;
+  const std::size_t k = given.shape(1), rows = std::size_t(centre.rows);
+  require(given.shape(0) == std::size_t(centre.states) && k > 0, "a table for each state of the node");
+  require(values.has_value() != likelihood.has_value(), "values or likelihoods of a neighbour");
+  require(!values || values->size() == rows, "a value for each row");
+  require(!likelihood || (likelihood->shape(0) == rows && likelihood->shape(1) == k), "a likelihood for each row");
+  if (values)
+    for (std::size_t r = 0; r < rows; ++r)
+      require((*values)(r) >= -1 && (*values)(r) < static_cast<Index>(k), "values must be states, or -1");
+  return {values ? values->data() : nullptr, likelihood ? likelihood->data() : nullptr, given.data(),
+          static_cast<Index>(k)};
+}
+
+Out<double> depend(Matrix posterior, const std::vector<NeighbourArrays>& arrays, std::size_t first, std::size_t last,
+                   int threads) {
+  const Centre centre = centre_of(posterior);
+  require(first <= last && last <= arrays.size(), "some of the neighbours");
+  std::vector<Neighbour> own;
+  for (const auto& a : arrays) own.push_back(neighbour_of(centre, a));
+  std::vector<double> out;
+  {
+    const nb::gil_scoped_release release;
+    out = dependence(centre, own, first, last, threads);
+  }
+  return to_numpy(std::move(out), {last - first, own.size()});
+}
+
+Out<double> triple(Matrix posterior, const NeighbourArrays& b, const NeighbourArrays& c) {
+  const Centre centre = centre_of(posterior);
+  const Neighbour one = neighbour_of(centre, b), other = neighbour_of(centre, c);
+  std::vector<double> out;
+  {
+    const nb::gil_scoped_release release;
+    out = triple_counts(centre, one, other);
+  }
+  return to_numpy(std::move(out), {std::size_t(one.states), std::size_t(other.states), std::size_t(centre.states)});
+}
+
 }  // namespace
 
 NB_MODULE(_core, m) {
@@ -269,6 +317,8 @@ NB_MODULE(_core, m) {
       });
   m.def("make_engine", &make_engine);
   m.def("relocations", &relocate);
+  m.def("dependence", &depend);
+  m.def("triple_counts", &triple);
   bind_sampler(m);
 
   nb::class_<Em>(m, "Em")
@@ -294,6 +344,10 @@ NB_MODULE(_core, m) {
       .def("advance",
            [](Em& e, int max_iterations, double tolerance, double seconds, int threads) {
              return locked(e, [&] { return e.advance(max_iterations, tolerance, seconds, threads); });
+           })
+      .def("compete",
+           [](Em& e, int steps, double tolerance, double goal, double hope) {
+             return locked(e, [&] { return e.compete(steps, tolerance, goal, hope); });
            })
       .def("keep", [](Em& e, const std::vector<std::size_t>& chosen) { locked(e, [&] { e.keep(chosen); }); })
       .def("asked",

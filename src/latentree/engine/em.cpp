@@ -154,6 +154,32 @@ void Em::keep(const std::vector<std::size_t>& chosen) {
   runs_ = std::move(kept);
 }
 
+std::size_t Em::compete(int steps, double tolerance, double goal, double hope) {
+  auto worth = [&](std::size_t i) {
+    const auto& trace = runs_[i]->trace;
+    return trace.empty() || std::isnan(trace.back()) ? -kInfinity : trace.back();
+  };
+  auto ranked = [&] {
+    std::vector<std::size_t> order(runs_.size());
+    std::iota(order.begin(), order.end(), std::size_t{0});
+    std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return worth(a) > worth(b); });
+    return order;
+  };
+  double last = -kInfinity;
+  for (int done = 1; done < steps; done = 2 * done + 1) {
+    advance(done, tolerance, kInfinity, 1);
+    std::vector<std::size_t> order = ranked();
+    const double best = worth(order[0]);
+    if (best + hope * (best - last) < goal) return order[0];
+    order.resize((order.size() + 1) / 2);
+    std::sort(order.begin(), order.end());
+    keep(order);
+    last = best;
+  }
+  advance(steps, tolerance, kInfinity, 1);
+  return ranked()[0];
+}
+
 std::vector<double> Em::asked() const {
   std::vector<double> points;
   for (const auto& run : runs_)

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from .._table import Table
 from .._types import FloatArray
+from ..engine import _core
 from ._network import Network
 
 _TINY = 1e-300  # what an impossible value is given, so that a factor can be taken out again by subtraction
@@ -57,6 +58,8 @@ class Beliefs:
         self.total: dict[int, FloatArray] = {}
         self._sent: dict[tuple[int, int], FloatArray] = {}
         self._distinct: dict[tuple[int, int], Known] = {}
+        self._weighed: dict[int, FloatArray] = {}
+        self._likelihood: dict[tuple[int, int], FloatArray] = {}
         self._left: OrderedDict[tuple[int, int], Mapping[int, FloatArray]] = OrderedDict()
         self._lock = Lock()
         self._pass()
@@ -150,17 +153,20 @@ class Beliefs:
         p /= _sum(p)[:, None]
         return p
 
-    def within(self, b: int, a: int, state: int) -> FloatArray:
-        """P(b | row, a = state) of a neighbour b of a: what was seen, or what its branch and the state say."""
-        graph = self.network.graph
-        prior = self.network.conditional(b, a)[state]
-        if graph.is_latent(b):
-            logs = self.about(b, without=[a])
-            p: FloatArray = np.exp(logs - _most(logs)[:, None]) * prior
-            p /= np.maximum(_sum(p), _TINY)[:, None]
-            return p
-        seen: FloatArray = np.vstack([np.eye(graph.cardinality[b]), prior])[self._codes[b]]
-        return seen
+    def weighed(self, v: int) -> FloatArray:
+        """Weight times P(state of v | row); found when first asked for."""
+        if v not in self._weighed:
+            self._weighed[v] = self.posterior(v) * self.weights[:, None]
+        return self._weighed[v]
+
+    def neighbour(self, b: int, a: int) -> _core.Neighbour:
+        """What the rows say about a neighbour b of a: its values, or likelihoods of its states; and P(b | a)."""
+        given = self.network.conditional(b, a)
+        if b < self.network.graph.n_manifest:
+            return self._codes[b], None, given
+        if (b, a) not in self._likelihood:
+            self._likelihood[b, a] = self.cavity(b, a)
+        return None, self._likelihood[b, a], given
 
 
 @dataclass(frozen=True)

@@ -238,6 +238,7 @@ class Network:
     graph: Graph  # the tree
     joint: Mapping[Edge, FloatArray]  # P(a, b) for every edge (a, b), a < b: a row for each state of a
     marginals: Mapping[int, FloatArray]  # P(v) of every node
+    _given: dict[Edge, FloatArray] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     @classmethod
     def from_model(cls, model: Model, numbers: Sequence[int] | None = None) -> Network:
@@ -257,11 +258,17 @@ class Network:
 
     def conditional(self, v: int, u: int) -> FloatArray:
         """P(v | u) of two neighbours: a row for each state of u, uniform for states that never occur."""
+        if (v, u) not in self._given:
+            self._given[v, u] = self._conditional(v, u)
+        return self._given[v, u]
+
+    def _conditional(self, v: int, u: int) -> FloatArray:
         both = self.joint[edge(u, v)]
         both = both if u < v else both.T
         total = both.sum(axis=1, keepdims=True)
         out = np.full(both.shape, 1.0 / both.shape[1])
         np.divide(both, total, out=out, where=total > 0)
+        out.setflags(write=False)
         return out
 
     def to_model(self, variables: Sequence[Variable], root: int | None = None, *, least: float = 0.0) -> Model:

@@ -7,13 +7,13 @@ likelihood.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from .._types import FloatArray
+from ..engine import _core
 from ._beliefs import Beliefs
 from ._network import Edge, Graph, Network, edge
 from ._operators import Move, moves
@@ -30,8 +30,8 @@ PER_NODE = 2
 """New nodes that one neighbour of a latent is tried in."""
 WIDE = 60
 """A latent of so many neighbours is a hub: what would change all its tables waits until it has been divided."""
-BLOCK = 256
-"""Neighbours whose dependence is computed together."""
+BLOCK = 20_000_000
+"""Cells looked at between two looks at the clock."""
 LEAST = 0.1
 """A gain below is none."""
 
@@ -151,32 +151,17 @@ def _introductions(
 def conditional_dependence(beliefs: Beliefs, a: int, *, between: Callable[[], None] = lambda: None) -> FloatArray:
     """N times the information that each two neighbours of a share given a, in the completed data ([Zhang2004] 3).
 
-    Block by block, so that ten thousand neighbours need no table of all their states; ``between`` is called between
-    the blocks.
+    Of two neighbours the entry [i, j] with i < j counts. ``between`` is called between blocks of neighbours.
     """
     neighbours = beliefs.network.graph.neighbours[a]
-    q = beliefs.posterior(a) * beliefs.weights[:, None]
-    out = np.zeros((len(neighbours), len(neighbours)))
-    blocks = [slice(i, min(i + BLOCK, len(neighbours))) for i in range(0, len(neighbours), BLOCK)]
-    for s in range(q.shape[1]):
-        own = q[:, s : s + 1]
-        for i, rows in enumerate(blocks):
-            first, starts = _completed(beliefs, a, s, neighbours[rows])
-            weighed = first * own
-            for columns in blocks[i:]:
-                between()
-                second, others = (first, starts) if columns is rows else _completed(beliefs, a, s, neighbours[columns])
-                both = weighed.T @ second
-                expected = np.outer(weighed.sum(axis=0), own.T @ second) / max(float(own.sum()), 1e-300)
-                terms = both * np.log(np.maximum(both, 1e-300) / np.maximum(expected, 1e-300))
-                out[rows, columns] += np.add.reduceat(np.add.reduceat(terms, starts, axis=0), others, axis=1)
-    return out
-
-
-def _completed(beliefs: Beliefs, a: int, s: int, neighbours: Sequence[int]) -> tuple[FloatArray, NDArray[np.intp]]:
-    """P(state | row, a = s) of some neighbours side by side, and where each begins."""
-    parts = [beliefs.within(b, a, s) for b in neighbours]
-    return np.hstack(parts), np.cumsum([0, *(p.shape[1] for p in parts)])[:-1]
+    q, columns = beliefs.weighed(a), [beliefs.neighbour(b, a) for b in neighbours]
+    n = len(neighbours)
+    block = max(1, BLOCK // (n * len(q)))
+    parts = []
+    for i in range(0, n, block):
+        between()
+        parts.append(_core.dependence(q, columns, i, min(i + block, n), 1))
+    return np.vstack(parts)
 
 
 def _unions(graph: Graph, around: Collection[int] | None) -> Iterator[Move]:

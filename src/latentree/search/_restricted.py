@@ -6,9 +6,9 @@ tree of a few nodes with soft evidence, on which a few steps of EM from a few st
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import combinations
+from itertools import combinations, pairwise
 from typing import Any
 
 import numpy as np
@@ -17,9 +17,8 @@ from .._model import Model
 from .._options import Constraint, Number, Whole
 from .._types import FloatArray
 from .._variables import Variable
+from ..engine import _core
 from ..engine._plan import Evidence, Plan
-from ..estimation._em import EmRuns
-from ..runner import Budget, StopReason
 from ._beliefs import Beliefs, Known, known
 from ._network import Edge, Graph, Network, edge, trusted_tree
 from ._operators import Move
@@ -110,33 +109,18 @@ def evaluate(move: Move, beliefs: Beliefs, effort: Effort, rng: Generator, *, go
     held = np.zeros(tree.size, dtype=bool)
     held[: tree.offsets[1]] = place.fixed_root
     plan = Plan(tree, columns, beliefs.weights, trusted=True)
-    climb = EmRuns(plan, place.starts, held=held, accelerate=False)
-    steps, last = 1, -np.inf
-    while steps < effort.steps:  # Chickering & Heckerman's halving
-        _advance(climb, steps, effort.tol)
-        best = float(climb.objectives.max()) + scale
-        if best + _HOPE * (best - last) < goal:
-            break
-        climb.keep(sorted(np.argsort(-climb.objectives, kind="stable")[: (len(climb) + 1) // 2].tolist()))
-        steps, last = 2 * steps + 1, best
-    else:
-        _advance(climb, effort.steps, effort.tol)
-    winner = int(np.argmax(climb.objectives))
-    flat = climb.parameters(winner)
+    runs = _core.Em(plan.core, place.starts, None, held.view(np.uint8), False)
+    winner = runs.compete(effort.steps, effort.tol, goal - scale, _HOPE)  # Chickering & Heckerman's halving
+    flat = runs.parameters(winner)
     tables = [flat[a:b].reshape(r, -1) for a, b, r in zip(tree.offsets, tree.offsets[1:], tree.rows, strict=False)]
     return Evaluated(
         move,
-        float(climb.objectives[winner]) + scale,
+        runs.log_likelihood(winner) + scale,
         place.nodes[0],
         tables[0][0],
         {(place.nodes[i], place.nodes[place.parent[i]]): t for i, t in enumerate(tables) if i},
         beliefs.network.graph.fresh(),
     )
-
-
-def _advance(climb: EmRuns, steps: int, tol: float) -> None:
-    if climb.advance(steps, tol, Budget().start()) is StopReason.INTERRUPTED:
-        raise KeyboardInterrupt  # half an evaluation is of no use: the search is to stop
 
 
 # ---- the place of each operator -------------------------------------------------------------------------------
@@ -159,6 +143,27 @@ def _shaken(table: FloatArray, rng: Generator, share: float = _SHAKE) -> FloatAr
     return out
 
 
+class _SideBySide:
+    """Tables P(neighbour | state) of several neighbours side by side, so that all starts are made at once."""
+
+    def __init__(self, tables: Iterable[FloatArray]) -> None:
+        self._sizes = [t.shape[1] for t in tables]
+        self._ends = np.cumsum([0, *self._sizes])
+
+    def noise(self, shape: tuple[int, ...], rng: Generator) -> FloatArray:
+        """Random rows, of every neighbour a distribution: [*shape, states of all neighbours]."""
+        drawn = rng.standard_exponential((*shape, int(self._ends[-1])))
+        sums = np.add.reduceat(drawn, self._ends[:-1], axis=-1)
+        out: FloatArray = drawn / np.repeat(sums, self._sizes, axis=-1)
+        return out
+
+    def flat(self, priors: FloatArray, rows: FloatArray) -> FloatArray:
+        """Starts as EM takes them, from priors [starts, states] and rows [starts, states, states of all neighbours]."""
+        n = len(priors)
+        tables = (rows[:, :, a:b].reshape(n, -1) for a, b in pairwise(self._ends))
+        return np.concatenate([priors, *tables], axis=1)
+
+
 def _si(move: Move, beliefs: Beliefs, starts: int, rng: Generator) -> _Place:
     """One more state: a start splits a state at random, the likelier ones first."""
     (a,) = move.nodes
@@ -166,14 +171,16 @@ def _si(move: Move, beliefs: Beliefs, starts: int, rng: Generator) -> _Place:
     neighbours = network.graph.neighbours[a]
     k = network.graph.cardinality[a]
     marginal, tables = network.marginals[a], [network.conditional(b, a) for b in neighbours]
-    order = np.argsort(-marginal, kind="stable")
-    made = []
-    for i in range(starts):
-        split = np.r_[np.arange(k), order[i % k]]
-        pair = np.isin(split, order[i % k])
-        prior = np.where(pair, 0.5, 1.0) * marginal[split]
-        made.append(_flat(prior, *(np.where(pair[:, None], _shaken(t[split], rng), t[split]) for t in tables)))
-    return _around(a, k + 1, neighbours, beliefs, made)
+    wide, layout = np.hstack(tables), _SideBySide(tables)
+    each = np.arange(starts)
+    split = np.argsort(-marginal, kind="stable")[each % k]  # the state that each start splits
+    prior = np.hstack([np.tile(marginal, (starts, 1)), marginal[split][:, None]])
+    rows = np.concatenate([np.tile(wide, (starts, 1, 1)), wide[split][:, None]], axis=1)
+    noise = layout.noise((starts, 2), rng)
+    for i, half in enumerate((split, np.full(starts, k))):
+        prior[each, half] *= 0.5
+        rows[each, half] = (1 - _SHAKE) * rows[each, half] + _SHAKE * noise[:, i]
+    return _around(a, k + 1, neighbours, beliefs, layout.flat(prior, rows))
 
 
 def _sd(move: Move, beliefs: Beliefs, starts: int, rng: Generator) -> _Place:
@@ -197,7 +204,7 @@ def _sd(move: Move, beliefs: Beliefs, starts: int, rng: Generator) -> _Place:
             rows[keep.index(s)] = weights @ table[[s, t]]
             merged.append(rows)
         made.append(_flat(prior, *merged))
-    return _around(a, k - 1, neighbours, beliefs, made)
+    return _around(a, k - 1, neighbours, beliefs, np.array(made))
 
 
 def _parting(marginal: FloatArray, rows: FloatArray, s: int, t: int) -> float:
@@ -207,10 +214,10 @@ def _parting(marginal: FloatArray, rows: FloatArray, s: int, t: int) -> float:
     return float(marginal[s] * rows[s] @ logs[0] + marginal[t] * rows[t] @ logs[1])
 
 
-def _around(a: int, k: int, neighbours: Sequence[int], beliefs: Beliefs, starts: Sequence[FloatArray]) -> _Place:
+def _around(a: int, k: int, neighbours: Sequence[int], beliefs: Beliefs, starts: FloatArray) -> _Place:
     messages, seen = _ends(beliefs, [(b, a) for b in neighbours])
     cardinality = [k, *(beliefs.network.graph.cardinality[b] for b in neighbours)]
-    return _Place([a, *neighbours], [-1] + [0] * len(neighbours), cardinality, messages, seen, False, np.array(starts))
+    return _Place([a, *neighbours], [-1] + [0] * len(neighbours), cardinality, messages, seen, False, starts)
 
 
 def _ni(move: Move, beliefs: Beliefs, starts: int, rng: Generator) -> _Place:
@@ -238,10 +245,8 @@ def _ni(move: Move, beliefs: Beliefs, starts: int, rng: Generator) -> _Place:
 
 def triple(beliefs: Beliefs, a: int, b: int, c: int) -> FloatArray:
     """Expected counts of a latent and two of its neighbours in the completed data: N P^(a, b, c) of [Zhang2004] 4.2."""
-    q = beliefs.posterior(a) * beliefs.weights[:, None]
-    return np.array(
-        [(beliefs.within(b, a, s) * q[:, s : s + 1]).T @ beliefs.within(c, a, s) for s in range(q.shape[1])]
-    )
+    counts = _core.triple_counts(beliefs.weighed(a), beliefs.neighbour(b, a), beliefs.neighbour(c, a))
+    return counts.transpose(2, 0, 1)
 
 
 def _copying(counts: FloatArray, h: int, which: int, rng: Generator) -> tuple[FloatArray, FloatArray, FloatArray]:
@@ -282,17 +287,19 @@ def _un(move: Move, beliefs: Beliefs, starts: int, rng: Generator) -> _Place:
     graph = network.graph
     here, there = ([c for c in graph.neighbours[x] if c != y] for x, y in ((a, b), (b, a)))
     messages, seen = _ends(beliefs, [(c, a) for c in here] + [(c, b) for c in there])
-    pairs = network.marginals[a][:, None] * network.conditional(b, a)
-    made = []
-    for i in range(starts):
-        luck = rng.standard_exponential(pairs.shape) if i else 1.0
-        s, t = np.unravel_index(np.argsort(-(pairs * luck), axis=None, kind="stable")[:k], pairs.shape)
-        prior = pairs[s, t] + 1e-6
-        tables = [network.conditional(c, a)[s] for c in here] + [network.conditional(c, b)[t] for c in there]
-        made.append(_flat(prior / prior.sum(), *(_shaken(table, rng, 0.05) for table in tables)))
+    pairs = (network.marginals[a][:, None] * network.conditional(b, a)).ravel()
+    luck = np.vstack([np.ones_like(pairs), rng.standard_exponential((starts - 1, len(pairs)))])
+    chosen = np.argsort(-(pairs * luck), axis=1, kind="stable")[:, :k]
+    s, t = np.divmod(chosen, graph.cardinality[b])
+    given_a, given_b = ([network.conditional(c, x) for c in own] for own, x in ((here, a), (there, b)))
+    layout = _SideBySide([*given_a, *given_b])
+    rows = np.concatenate([np.hstack(given_a)[s], np.hstack(given_b)[t]], axis=2)
+    rows = 0.95 * rows + 0.05 * layout.noise(chosen.shape, rng)
+    prior = pairs[chosen] + 1e-6
+    made = layout.flat(prior / prior.sum(axis=1, keepdims=True), rows)
     neighbours = [*here, *there]
     cardinality = [k, *(graph.cardinality[c] for c in neighbours)]
-    return _Place([a, *neighbours], [-1] + [0] * len(neighbours), cardinality, messages, seen, False, np.array(made))
+    return _Place([a, *neighbours], [-1] + [0] * len(neighbours), cardinality, messages, seen, False, made)
 
 
 def _nr(move: Move, beliefs: Beliefs, starts: int, rng: Generator) -> _Place:
