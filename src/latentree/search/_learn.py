@@ -21,6 +21,7 @@ from ..method import Storage, drive
 from ..runner import Budget, Clock, OnProgress, StopReason
 from ._columns import by_content
 from ._criterion import Criterion, Score
+from ._independence import independent, shares
 from ._registry import DEFAULT, METHODS
 from ._task import Point, SearchMethod, State, Task
 
@@ -308,11 +309,8 @@ def _polished(outcome: _Outcome, task: Task) -> _Outcome:
 
 
 def _independent(task: Task) -> Point:
-    """The model without structure: one latent of one state."""
-    table = task.table
-    tree = Tree.star(1, table.cardinalities, table.names)
-    shares = [_shares(table, i) for i in range(table.n_variables)]
-    fit = evaluate(Model(tree, table.variables, np.concatenate([[1.0], *shares])), table)
+    """The model without structure."""
+    fit = independent(task.table)
     return Point(fit, _score_or_none(task.criterion, fit))
 
 
@@ -321,13 +319,6 @@ def _score_or_none(criterion: Criterion, fit: Fit) -> float:
         return criterion(fit)
     except LatentreeError:  # not every score is defined without a latent
         return -np.inf
-
-
-def _shares(table: Table, i: int) -> FloatArray:
-    seen = table.codes[:, i] >= 0
-    k = table.variables[i].cardinality
-    counts = np.bincount(table.codes[seen, i], weights=table.weights[seen], minlength=k)
-    return counts / counts.sum() if seen.any() else np.full(k, 1.0 / k)
 
 
 def _run(
@@ -392,7 +383,7 @@ def _with_constants(model: Model, table: Table) -> Model:
         (*names, *(all_names[i] for i in missing)),
     )
     states = int(tree.cardinality[at])
-    rows = [np.tile(_shares(table, i), states) for i in missing]
+    rows = [np.tile(shares(table, i), states) for i in missing]
     return Model(grown, table.variables, np.concatenate([model.parameters, *rows]), model.provenance)
 
 

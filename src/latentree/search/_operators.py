@@ -1,4 +1,4 @@
-"""The five search operators ([Zhang2004] 3, [ChenZhangWang] 2.1): SI, SD, NI, ND, NR.
+"""The five search operators ([Zhang2004] 3, [ChenZhangWang] 2.1), SI, SD, NI, ND and NR, and two of our own, UN and NE.
 
 A move is what is done and where; :func:`moves` lists them, :meth:`Move.applied` gives the graph before regularisation,
 :func:`reachable` the regular graphs that can be reached, each once.
@@ -14,7 +14,7 @@ from typing import Literal
 
 from ._network import Graph, edge
 
-Kind = Literal["SI", "SD", "NI", "ND", "NR", "UN"]
+Kind = Literal["SI", "SD", "NI", "ND", "NR", "UN", "NE"]
 
 EXPAND: tuple[Kind, ...] = ("SI", "NI")
 ADJUST: tuple[Kind, ...] = ("NR",)
@@ -32,10 +32,13 @@ class Move:
     ----------
     kind : str
         ``SI`` introduces and ``SD`` deletes a state; ``NI`` introduces a node between a latent and two of its
-        neighbours and ``ND`` deletes one; ``NR`` relocates a node.
+        neighbours and ``ND`` deletes one; ``NR`` relocates a node; ``UN`` unites two latents; ``NE`` introduces a
+        node on an edge.
     nodes : tuple of int
         SI, SD: (latent,). NI: (latent, neighbour, neighbour). ND: (deleted latent, the neighbour that takes over).
         NR: (relocated node, where it was, where it goes). UN: (deleted latent, the one it is united with, states).
+        NE: (latent, neighbour, states). SI may name a number of states at the end, and NI that of the new node; the
+        sources add one, and copy the latent's.
     """
 
     kind: Kind
@@ -44,16 +47,12 @@ class Move:
     def applied(self, graph: Graph) -> Graph:
         """The graph after the move, not yet regularised."""
         if self.kind in ("SI", "SD"):
-            (a,) = self.nodes
-            return graph.edited(cardinality={a: graph.cardinality[a] + (1 if self.kind == "SI" else -1)})
-        if self.kind == "NI":
-            a, b, c = self.nodes
+            return graph.edited(cardinality={self.nodes[0]: self.states(graph)})
+        if self.kind in ("NI", "NE"):
+            a, *below = self.nodes[: 3 if self.kind == "NI" else 2]
             h = graph.fresh()
-            return graph.edited(
-                cut=[edge(a, b), edge(a, c)],
-                join=[edge(a, h), edge(h, b), edge(h, c)],
-                cardinality={h: graph.cardinality[a]},
-            )
+            join = [edge(a, h), *(edge(h, b) for b in below)]
+            return graph.edited(cut=[edge(a, b) for b in below], join=join, cardinality={h: self.states(graph)})
         if self.kind == "ND":
             b, a = self.nodes
             return graph.edited(without=[b], join=[edge(a, c) for c in graph.neighbours[b] if c != a])
@@ -64,11 +63,19 @@ class Move:
         z, a, c = self.nodes
         return graph.edited(cut=[edge(z, a)], join=[edge(z, c)])
 
+    def states(self, graph: Graph) -> int:
+        """How many states the latent has that a move of states, a new node or a union makes or changes."""
+        k = graph.cardinality[self.nodes[0]]
+        if self.kind in ("UN", "NE") or (self.kind, len(self.nodes)) in (("SI", 2), ("NI", 4)):
+            return self.nodes[-1]
+        return k + {"SI": 1, "SD": -1}.get(self.kind, 0)
+
     def inverse(self, graph: Graph) -> Move | None:
         """The move that undoes this one, applied to ``graph``; None if no single move does."""
         if self.kind in ("SI", "SD"):
-            return Move("SD" if self.kind == "SI" else "SI", self.nodes)
-        if self.kind == "NI":
+            (a, *more) = self.nodes
+            return None if more else Move("SD" if self.kind == "SI" else "SI", (a,))
+        if self.kind in ("NI", "NE"):
             return Move("ND", (graph.fresh(), self.nodes[0]))
         if self.kind == "NR":
             z, a, c = self.nodes
@@ -83,13 +90,15 @@ class Move:
     def describe(self, names: dict[int, str]) -> str:
         """Say it in words."""
         n = [names.get(v, f"z{v}") for v in self.nodes]
+        last = self.nodes[-1]
         return {
-            "SI": lambda: f"one more state for {n[0]}",
+            "SI": lambda: f"{last} states for {n[0]}" if len(n) > 1 else f"one more state for {n[0]}",
             "SD": lambda: f"one state less for {n[0]}",
-            "NI": lambda: f"a new latent between {n[0]} and {n[1]}, {n[2]}",
+            "NI": lambda: f"a new latent{f' of {last} states' * (len(n) > 3)} between {n[0]} and {n[1]}, {n[2]}",
+            "NE": lambda: f"a new latent of {last} states between {n[0]} and {n[1]}",
             "ND": lambda: f"{n[0]} deleted, its neighbours joined to {n[1]}",
             "NR": lambda: f"{n[0]} moved from {n[1]} to {n[2]}",
-            "UN": lambda: f"{n[0]} and {n[1]} united, with {self.nodes[2]} states",
+            "UN": lambda: f"{n[0]} and {n[1]} united, with {last} states",
         }[self.kind]()
 
 
@@ -123,20 +132,16 @@ def added_parameters(graph: Graph, move: Move) -> int | None:
     """Parameters that a move adds, found from its surroundings; None if regularisation would act, or might."""
     k = graph.cardinality
     if move.kind == "SI":
-        (a,) = move.nodes
-        return 1 + sum(k[u] - 1 for u in graph.neighbours[a])
+        a = move.nodes[0]
+        return (move.states(graph) - k[a]) * (1 + sum(k[u] - 1 for u in graph.neighbours[a]))
     if move.kind == "SD":
         (a,) = move.nodes
         around = graph.neighbours[a]
         return -1 - sum(k[u] - 1 for u in around) if _stay(graph, around, a, k[a] - 1) else None
     if move.kind == "UN":
         return _united(graph, *move.nodes)
-    if move.kind == "NI":
-        a, b, c = move.nodes
-        rest = [k[u] for u in graph.neighbours[a] if u not in (b, c)]
-        if k[a] * max(k[a], k[b], k[c]) > k[a] * k[b] * k[c] or k[a] * max(*rest, k[a]) > prod(rest) * k[a]:
-            return None
-        return k[a] * (k[a] - 1)  # b and c cost under the new node what they cost under a
+    if move.kind in ("NI", "NE"):
+        return _introduced(graph, move)
     if move.kind == "NR":
         z, a, c = move.nodes
         rest = [k[u] for u in graph.neighbours[a] if u != z]
@@ -170,6 +175,19 @@ def _united(graph: Graph, b: int, a: int, cardinality: int) -> int | None:
         return None
     before = sum(k[x] - 1 + sum((k[u] - 1) * (k[x] - 1) for u in ends[x]) for x in (a, b)) + (k[a] - 1) * (k[b] - 1)
     return (cardinality - 1) * (1 + sum(n - 1 for n in sizes)) - before
+
+
+def _introduced(graph: Graph, move: Move) -> int | None:
+    """Parameters that a new node adds; None if what comes out might not be regular."""
+    k, h = graph.cardinality, move.states(graph)
+    a, *below = move.nodes[: 3 if move.kind == "NI" else 2]
+    sizes = [k[a], *(k[b] for b in below)]
+    rest = [k[u] for u in graph.neighbours[a] if u not in below] + [h]
+    if h * max(sizes) > prod(sizes) or (len(sizes) == 2 and h >= min(sizes)):
+        return None
+    if len(rest) < 3 or k[a] * max(rest) > prod(rest) or not _stay(graph, below, a, h):
+        return None
+    return (h - 1) * (1 + sum(n - 1 for n in sizes)) - (k[a] - 1) * sum(k[b] - 1 for b in below)
 
 
 def _stay(graph: Graph, neighbours: Iterable[int], a: int, cardinality: int) -> bool:

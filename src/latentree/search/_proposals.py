@@ -41,6 +41,7 @@ class Proposal:
     """A move and by how much it is expected to raise the score."""
 
     gain: float
+    price: float  # what it adds to the penalty
     found: Evaluated
 
     @property
@@ -65,24 +66,26 @@ def propose(
     base = cost.penalty(graph)
     now = float(beliefs.weights @ beliefs.log_likelihood)
 
-    def worth(found: Evaluated) -> float:
-        return found.log_likelihood - now - cost.price(graph, found.move, base)
+    def proposal(found: Evaluated) -> Proposal:
+        price = cost.price(graph, found.move, base)
+        return Proposal(found.log_likelihood - now - price, price, found)
 
     best: dict[Edge, Proposal] = {}
     for found in relocations(beliefs, only=around, n_jobs=n_jobs, n_places=n_places):
         task.check_time()
         z, a, _ = found.move.nodes
         if found.log_likelihood - now + base > least:  # no move saves more than the whole penalty
-            gain = worth(found)
-            if gain > least and ((z, a) not in best or gain > best[z, a].gain):
-                best[z, a] = Proposal(gain, found)
+            own = proposal(found)
+            if own.gain > least and ((z, a) not in best or own.gain > best[z, a].gain):
+                best[z, a] = own
     new = list(_introductions(beliefs, task, base, around, least))
     # hubs are divided before they get more states
     hubs = {m.nodes[0] for m in new if len(graph.neighbours[m.nodes[0]]) > WIDE}
     tried = [
         *new,
-        *(m for m in moves(graph, ("SI", "SD")) if (around is None or m.nodes[0] in around) and m.nodes[0] not in hubs),
+        *(m for m in _states(graph) if (around is None or m.nodes[0] in around) and m.nodes[0] not in hubs),
         *_unions(graph, around),
+        *_on_edges(graph, around),
     ]
 
     def judged(move: Move, own: np.random.Generator) -> Proposal:
@@ -90,7 +93,7 @@ def propose(
         # what is new takes EM some steps to make out, what is lost is lost at once
         goal = now + price + least if move.kind in ("SD", "UN") else -np.inf
         found = evaluate(move, beliefs, SPLITTING if move.kind == "SI" else EFFORT, own, goal=goal)
-        return Proposal(found.log_likelihood - now - price, found)
+        return Proposal(found.log_likelihood - now - price, price, found)
 
     gained = task.map(judged, tried, rng) if parallel else [judged(move, rng) for move in tried]
     gained = [p for p in gained if p.gain > least]
@@ -105,12 +108,11 @@ def _cost_effective(proposals: Iterable[Proposal], graph: Graph) -> Iterator[Pro
     for p in proposals:
         if p.move.kind == "NI":
             a = p.move.nodes[0]
-            k = graph.cardinality[a]
-            ratio[a] = max(ratio.get(a, 0.0), p.gain / max((k - 1) * k, 1))
+            ratio[a] = max(ratio.get(a, 0.0), p.gain / max(p.price, 1e-9))
     for p in proposals:
-        a = p.move.nodes[0]
-        wasteful = p.gain < ratio.get(a, 0.0) * (1 + sum(graph.cardinality[u] - 1 for u in graph.neighbours[a]))
-        if p.move.kind != "SI" or p.gain <= 0 or not wasteful:
+        own = p.move.nodes[: 2 if p.move.kind == "UN" else 1]
+        wasteful = p.gain < max(ratio.get(a, 0.0) for a in own) * p.price
+        if p.move.kind not in ("SI", "UN") or p.gain <= 0 or not wasteful:
             yield p
 
 
@@ -132,8 +134,10 @@ def _introductions(
         used = {b: PER_NODE if b == graph.observed.get(a) else 0 for b in neighbours}
         # with neighbours that have as many states as a, all new nodes cost the same
         alike = min(graph.cardinality[b] for b in neighbours) >= graph.cardinality[a] and len(neighbours) > 5
-        any_two = Move("NI", (a, *neighbours[:2]))
-        floor = least + (task.criterion.price(graph, any_two, base) if alike else 0.0)
+        cheapest = (
+            min(task.criterion.price(graph, m, base) for m in _sizes(graph, a, *neighbours[:2])) if alike else 0.0
+        )
+        floor = least + cheapest
         for i in order:
             b, c = neighbours[rows[i]], neighbours[columns[i]]
             strength = OPTIMISM * float(dependence[rows[i], columns[i]])
@@ -141,11 +145,38 @@ def _introductions(
                 break
             if max(used[b], used[c]) >= PER_NODE or (len(neighbours) == 4 and neighbours[0] not in (b, c)):
                 continue
-            move = Move("NI", (a, b, c))
-            if strength - task.criterion.price(graph, move, base) > least:
+            worth = [m for m in _sizes(graph, a, b, c) if strength - task.criterion.price(graph, m, base) > least]
+            if worth:
                 used[b] += 1
                 used[c] += 1
-                yield move
+                yield from worth
+
+
+def _sizes(graph: Graph, a: int, b: int, c: int) -> Iterator[Move]:
+    """A new node with as many states as the latent, or with fewer."""
+    k = graph.cardinality[a]
+    yield from (Move("NI", (a, b, c, h)) for h in sorted({2, 3, k // 2}) if 2 <= h < k)
+    yield Move("NI", (a, b, c))
+
+
+def _states(graph: Graph) -> Iterator[Move]:
+    """One state more or less for each latent; several more where they would be few beside the neighbours'."""
+    yield from moves(graph, ("SI", "SD"))
+    for a in graph.latents:
+        k, most = graph.cardinality[a], max(graph.cardinality[u] for u in graph.neighbours[a])
+        several = k + max(2, k // 2)
+        if a not in graph.observed and several <= min(graph.bound(a), 2 * most):
+            yield Move("SI", (a, several))
+
+
+def _on_edges(graph: Graph, around: Collection[int] | None) -> Iterator[Move]:
+    for a, b in graph.edges:
+        a, b = b, a  # the higher number is latent, and stays the root of the place
+        if around is not None and a not in around and b not in around:
+            continue
+        most = min(graph.cardinality[a], graph.cardinality[b])
+        if graph.is_latent(a) and most > 2 and not {a, b} & {*graph.observed, *graph.observed.values()}:
+            yield from (Move("NE", (a, b, h)) for h in sorted({2, 3, most // 2}) if 2 <= h < most)
 
 
 def conditional_dependence(beliefs: Beliefs, a: int, *, between: Callable[[], None] = lambda: None) -> FloatArray:
@@ -209,7 +240,7 @@ def together(proposals: Iterable[Proposal], graph: Graph, most: int | None = Non
 def _touched(move: Move, graph: Graph) -> tuple[set[Edge], set[int], set[int]]:
     """Edges whose tables change, nodes that must stay as they are, nodes that do not."""
     if move.kind in ("SI", "SD"):
-        (a,) = move.nodes
+        a = move.nodes[0]
         return {edge(a, u) for u in graph.neighbours[a]}, set(), {a}
     if move.kind == "UN":
         b, a, _ = move.nodes
@@ -218,8 +249,11 @@ def _touched(move: Move, graph: Graph) -> tuple[set[Edge], set[int], set[int]]:
         b, a = move.nodes
         return {edge(b, u) for u in graph.neighbours[b]}, {a}, {b}
     if move.kind == "NI":
-        a, b, c = move.nodes
+        a, b, c = move.nodes[:3]
         return {edge(a, b), edge(a, c)}, {a}, set()
+    if move.kind == "NE":
+        a, b, _ = move.nodes
+        return {edge(a, b)}, {a, b}, set()
     z, a, c = move.nodes
     return {edge(z, a)}, {z, a, c}, set()
 

@@ -165,22 +165,23 @@ class _SideBySide:
 
 
 def _si(move: Move, beliefs: Beliefs, starts: int, rng: Generator) -> _Place:
-    """One more state: a start splits a state at random, the likelier ones first."""
-    (a,) = move.nodes
+    """More states: a start splits one state or several at random, the likelier ones first."""
+    a = move.nodes[0]
     network = beliefs.network
     neighbours = network.graph.neighbours[a]
-    k = network.graph.cardinality[a]
+    k, new = network.graph.cardinality[a], move.states(network.graph)
     marginal, tables = network.marginals[a], [network.conditional(b, a) for b in neighbours]
     wide, layout = np.hstack(tables), _SideBySide(tables)
     each = np.arange(starts)
-    split = np.argsort(-marginal, kind="stable")[each % k]  # the state that each start splits
-    prior = np.hstack([np.tile(marginal, (starts, 1)), marginal[split][:, None]])
-    rows = np.concatenate([np.tile(wide, (starts, 1, 1)), wide[split][:, None]], axis=1)
-    noise = layout.noise((starts, 2), rng)
-    for i, half in enumerate((split, np.full(starts, k))):
-        prior[each, half] *= 0.5
-        rows[each, half] = (1 - _SHAKE) * rows[each, half] + _SHAKE * noise[:, i]
-    return _around(a, k + 1, neighbours, beliefs, layout.flat(prior, rows))
+    order = np.argsort(-marginal, kind="stable")
+    split = order[(each[:, None] + np.arange(new - k)) % k]  # the states that each start splits
+    origin = np.hstack([np.tile(np.arange(k), (starts, 1)), split])
+    copies = np.ones((starts, k))
+    np.add.at(copies, (each[:, None], split), 1.0)
+    shares = copies[each[:, None], origin]
+    noise = _SHAKE * (shares > 1)[:, :, None]
+    rows = (1 - noise) * wide[origin] + noise * layout.noise((starts, new), rng)
+    return _around(a, new, neighbours, beliefs, layout.flat(marginal[origin] / shares, rows))
 
 
 def _sd(move: Move, beliefs: Beliefs, starts: int, rng: Generator) -> _Place:
@@ -222,11 +223,11 @@ def _around(a: int, k: int, neighbours: Sequence[int], beliefs: Beliefs, starts:
 
 def _ni(move: Move, beliefs: Beliefs, starts: int, rng: Generator) -> _Place:
     """A new node h between a and b, c: a start makes it nearly a copy of a, or draws its tables."""
-    a, b, c = move.nodes
+    a, b, c = move.nodes[:3]
     network = beliefs.network
     graph = network.graph
     k, ends = graph.cardinality[a], (graph.cardinality[b], graph.cardinality[c])
-    h = min(k, k * ends[0] * ends[1] // max(k, *ends))  # as regularisation would have it
+    h = min(move.states(graph), k * ends[0] * ends[1] // max(k, *ends))  # as regularisation would have it
     messages, seen = _ends(beliefs, [(b, a), (c, a)])
     messages[a] = known(beliefs.about(a, without=[b, c]))
     tables = [network.conditional(x, a)[:h] for x in (b, c)]
@@ -241,6 +242,25 @@ def _ni(move: Move, beliefs: Beliefs, starts: int, rng: Generator) -> _Place:
             drawn = [_shaken(t, rng, share) for t in (copy, *tables)]
             made.append(_flat(network.marginals[a], *drawn))
     return _Place([a, graph.fresh(), b, c], [-1, 0, 1, 1], [k, h, *ends], messages, seen, True, np.array(made))
+
+
+def _ne(move: Move, beliefs: Beliefs, starts: int, rng: Generator) -> _Place:
+    """A new node h on the edge between a and b: a start puts the states of a that say the same about b together."""
+    a, b, h = move.nodes
+    network = beliefs.network
+    k, given, marginal = network.graph.cardinality, network.conditional(b, a), network.marginals[a]
+    messages, seen = _ends(beliefs, [(b, a)])
+    messages[a] = known(beliefs.about(a, without=[b]))
+    made = []
+    for _ in range(starts):
+        chosen = rng.choice(k[a], h, replace=False, p=(marginal + 1e-9) / (marginal + 1e-9).sum())
+        group = np.argmin(((given[:, None] - given[chosen]) ** 2).sum(axis=2), axis=1)
+        group[chosen] = np.arange(h)
+        one = 0.9 * np.eye(h)[group] + 0.1 / h
+        said = (one * marginal[:, None]).T @ given
+        made.append(_flat(marginal, one, _shaken(said / said.sum(axis=1, keepdims=True), rng, 0.02)))
+    nodes = [a, network.graph.fresh(), b]
+    return _Place(nodes, [-1, 0, 1], [k[a], h, k[b]], messages, seen, True, np.array(made))
 
 
 def triple(beliefs: Beliefs, a: int, b: int, c: int) -> FloatArray:
@@ -331,7 +351,7 @@ def together(z: int, a: int, c: int, beliefs: Beliefs, left: Mapping[int, FloatA
     return np.maximum(counts[:, 1:], 1e-12)
 
 
-_MAKERS = {"SI": _si, "SD": _sd, "NI": _ni, "ND": _nd, "NR": _nr, "UN": _un}
+_MAKERS = {"SI": _si, "SD": _sd, "NI": _ni, "ND": _nd, "NR": _nr, "UN": _un, "NE": _ne}
 
 
 # ---- the whole model after a move -------------------------------------------------------------------------------

@@ -1,13 +1,16 @@
 """Our own search: the operators and the principle of the sources, with the work taken out of them.
 
-It climbs from a latent class model, several times: with two states, with three, and so on by turns. A step looks at all
-moves of all kinds at once: new nodes that the completed data speak for, all relocations, more and fewer states, and
-unions of two latents. It carries out together all that do not touch each other, fits all probabilities, and tries a
-third of the bundle if that did not pay. More states are held back where a new node gains more for each parameter.
+A *climb* looks at all moves of all kinds at once: new nodes that the completed data speak for, all relocations, more
+and fewer states, unions of two latents, narrow latents on edges. It carries out together all that do not touch each
+other, fits all probabilities, and tries a third of the bundle if that did not pay. More states and unions are held back
+where a new node gains more for each parameter. It ends when nothing gains.
 
-When nothing gains any more, it looks ahead: moves that lose a little are carried out one by one, and the search goes on
-for a few steps around them; what ends higher is kept. At last the tree is shaken: a few such moves, chosen at random,
-are carried out together, and it climbs again from there.
+From where it ends the tree is *perturbed*: a few moves that lose are carried out, those that lose least being the
+likeliest, and it climbs again around them; what ends higher is kept. A structure that was met before is left at once.
+The *start* is over when so many perturbations in a row have not led higher.
+
+There are several starts, from different trees, until several of them have ended at the best score, or there have been
+enough of them. How many did so is told with the result.
 
 Of many variables it first makes a tree from pieces (:mod:`latentree.search._wide_start`). It climbs from there once, by
 local moves, looks first where the last step changed something, and ends when nothing gains.
@@ -16,6 +19,7 @@ local moves, looks first where the last step changed something, and ends when no
 from __future__ import annotations
 
 import hashlib
+import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -32,6 +36,7 @@ from ..method import AnyOf, Number, OneOf, Options, Text, Whole, option
 from . import _wide_start as wide_start
 from ._beliefs import Beliefs
 from ._evaluation import names_of, renumbered, whole
+from ._independence import independent
 from ._network import Graph, Network
 from ._operators import Move
 from ._proposals import Proposal, carried_out, propose, together
@@ -45,6 +50,8 @@ WIDE = 150
 """Variables from which on the tree to start from is put together from pieces, and moves are local."""
 PIECE = 24
 """Variables of a piece, if nothing else is said."""
+LEAST_PIECE = 4
+"""Least variables of a piece of a start that is put together."""
 FEW_PLACES = 32
 """Places that a branch is tried at in a tree of many variables."""
 LITTLE = 1e-5
@@ -57,28 +64,48 @@ SWEEPS = 7
 
 _GAIN = 0.01
 """Least gain of a step."""
-_ESCAPE = 0.5
-"""Least gain of a look ahead."""
+_SAME = 0.5
+"""Scores that differ by less are those of one end."""
 _FLOOR = 1e-5
 """Probabilities of zero could not be left again by EM: they start from here."""
-_FEW = 5
-"""Moves of a shake."""
+_MOST_MOVES = 5
+"""Moves of one perturbation."""
+_RANKS = (3.0, 100.0)
+"""How far down the list of moves a perturbation reaches: a number between these, drawn anew each time."""
+_LOSS = (20.0, 0.1)
+"""Moves are listed that lose no more than this, and this share of what the tree gains on independence."""
 _BUNDLE = 4
-"""Looks ahead that are taken side by side, whatever the threads."""
+"""Perturbations that are tried side by side, whatever the threads."""
+_DRAWS = 8
+"""Draws of a perturbation that was not tried before."""
 
-
-_FRESH: Mapping[str, Any] = {"tried": [], "climbed": 0, "shaken": -1, "lower": None, "active": None, "swept": None}
+_EFFORTS: Mapping[str, tuple[int, int, int]] = {
+    "low": (4, 1, 2),
+    "default": (8, 3, 6),
+    "high": (24, 4, 16),
+    "max": (24, sys.maxsize, sys.maxsize),
+}
+"""Failed perturbations in a row, starts that must agree, most starts."""
 
 
 @dataclass(frozen=True)
 class SwiftOptions(Options):
     """Options of our own search."""
 
-    loss: float = option(40.0, Number(least=0), "how much a move may lose to be tried when nothing gains")
-    ahead: int = option(6, Whole(0), "steps that follow such a move")
-    trials: int = option(60, Whole(0), "such moves before the tree is shaken; 0: no looks ahead and no shakes")
-    shakes: int = option(4, Whole(0), "how often in a row shaking may fail")
-    starts: int = option(3, Whole(1), "how often it climbs before it looks ahead")
+    effort: str = option(
+        "default",
+        OneOf(*_EFFORTS),
+        "how long it looks for something better; max: until it is stopped or the time is up",
+    )
+    trials: int | None = option(
+        None,
+        AnyOf(Whole(0), OneOf(None)),
+        "perturbations in a row that may fail before a start is over, 0: none; None: as the effort says",
+    )
+    agree: int | None = option(
+        None, AnyOf(Whole(1), OneOf(None)), "starts that must end at the best score; None: as the effort says"
+    )
+    starts: int | None = option(None, AnyOf(Whole(1), OneOf(None)), "most starts; None: as the effort says")
     pieces: int | None = option(
         None,
         AnyOf(Whole(0), OneOf(None)),
@@ -93,11 +120,35 @@ class SwiftOptions(Options):
     tol: float = option(0.05, Number(least=0), "the gain of a step at which EM stops within the search")
     iterations: int = option(60, Whole(1), "most steps of EM within the search")
 
+    @property
+    def limits(self) -> tuple[int, int, int]:
+        """Failed perturbations in a row, starts that must agree, most starts."""
+        own = (self.trials, self.agree, self.starts)
+        trials, agree, starts = (a if a is not None else b for a, b in zip(own, _EFFORTS[self.effort], strict=True))
+        return trials, agree, starts
+
+
+_FRESH: Mapping[str, Any] = {
+    "start": 0,  # which start this is
+    "ends": [],  # where the starts before it ended
+    "home": None,  # the best of this start, once it has climbed
+    "here": None,  # where the climb is, if that is not the best model of all
+    "missed": 0,  # perturbations in a row that did not lead higher
+    "met": {},  # structures that this start has met, and their best scores
+    "seed": 0,  # draws the starts of EM for the moves from home
+    "active": None,  # where to look first in a tree of many variables
+    "swept": None,  # its score when it was last looked at as a whole
+}
+
 
 class Swift(SearchMethod):
     """Our own search; see the top of this module."""
 
     Options = SwiftOptions
+
+    def __init__(self, options: Any = None) -> None:
+        super().__init__(options)
+        self._listed: tuple[Model, list[Proposal]] | None = None
 
     def init(self, task: Task, rng: Generator) -> State:
         """The latent class model with two states, a tree of pieces, or the model the user gave."""
@@ -107,10 +158,7 @@ class Swift(SearchMethod):
             )
         if task.start is None and self._piece(task):
             return wide_start.init(task, self._piece(task))
-        if task.start is None:
-            point = self._star(task, 0, rng)
-        else:
-            point = self._fitted(task, regularised(Network.from_model(task.start)), task.n_jobs)
+        point = self._start(task, 0, rng)
         return State(_settled(point), "climb", memory=_FRESH)
 
     def _piece(self, task: Task) -> int:
@@ -130,28 +178,39 @@ class Swift(SearchMethod):
             state, _ = climber.step(own, state, rng)
         return state.best.fit.model
 
-    def _star(self, task: Task, climb: int, rng: Generator) -> Point:
-        root = self.options.root
-        if root is None:
-            tree = Tree.star(2 + climb % 2, task.table.cardinalities)
+    def _start(self, task: Task, number: int, rng: Generator) -> Point:
+        """Where a start begins: at stars of different sizes, and now and then at a tree of pieces."""
+        if task.start is not None:
+            return self._fitted(task, regularised(Network.from_model(task.start)), task.n_jobs)
+        if self.options.root is not None:
+            tree = _under(self.options.root, task.table, number % 2)
         else:
-            tree = _under(root, task.table, climb % 2)
+            states, size = _kind(number, task.table.n_variables)
+            if size:
+                return self._of_pieces(task, size, rng)
+            tree = Tree.star(states, task.table.cardinalities)
         network = Network.from_model(Model.random(tree, task.table.variables, rng))
         return self._fitted(task, regularised(network), task.n_jobs)
 
+    def _of_pieces(self, task: Task, size: int, rng: Generator) -> Point:
+        state = wide_start.init(task, size)
+        while state.phase == "pieces":
+            task.check_time()
+            state, _ = wide_start.step(task, state, self._learn_piece, rng)
+        return self._fitted(task, state.best.network, task.n_jobs)
+
     def step(self, task: Task, state: State, rng: Generator) -> tuple[State, Step | None]:
-        """The next bundle of moves that raises the score, or the next look ahead that does."""
+        """The next bundle of moves that raises the score, or the next perturbation that leads higher."""
         if state.phase == "pieces":
             state, made = wide_start.step(task, state, self._learn_piece, rng)
             return (replace(state, memory=_FRESH) if state.phase == "climb" else state), made
-        # where the climb is: at the best model so far, or still below it
-        here = state.memory["lower"] or state.best
-        if state.phase == "climb":
-            return self._climb(task, state, here, rng)
-        return (self._look_ahead if state.phase == "escape" else self._shake)(task, state, here, rng)
+        return (self._climb if state.phase == "climb" else self._perturb)(task, state, rng)
 
-    def _climb(self, task: Task, state: State, here: Point, rng: Generator) -> tuple[State, Step | None]:
+    # ---- climbing -------------------------------------------------------------------------------------------------
+
+    def _climb(self, task: Task, state: State, rng: Generator) -> tuple[State, Step | None]:
         """A bundle of moves; in a tree of many variables first of all around what the last one changed."""
+        here: Point = state.memory["here"] or state.best
         around, n_places = state.memory["active"], FEW_PLACES if _wide(task) else PLACES
         if around is None:
             state = state.to("climb", swept=here.score)
@@ -163,77 +222,10 @@ class Swift(SearchMethod):
             return _moved(state, here, point, done, len(found), active=active)
         if around is not None and here.score - state.memory["swept"] > LITTLE * abs(here.score):
             return state.to("climb", active=None), None
-        return self._climbed(task, state, rng)
-
-    def _climbed(self, task: Task, state: State, rng: Generator) -> tuple[State, Step | None]:
-        """Nothing gains any more: climb from another start, look ahead, or shake again."""
         if _wide(task):
             return replace(state, finished=True), None
-        shaken = state.memory["shaken"]
-        if shaken >= 0:
-            higher = state.memory["lower"] is None
-            return state.to("escape" if higher else "shake", shaken=0 if higher else shaken + 1, lower=None), None
-        climbed = state.memory["climbed"] + 1
-        if climbed < self.options.starts and task.start is None:
-            point = self._star(task, climbed, rng)
-            classes = f", with {2 + climbed % 2} classes" if self.options.root is None else ""
-            made = point.step("climb", "start", f"another start{classes}")
-            return _reached(state.to("climb", climbed=climbed), point), made
-        state = state.to("escape", climbed=self.options.starts, shaken=0, lower=None)
-        return replace(state, finished=not self.options.trials), None
-
-    def _look_ahead(self, task: Task, state: State, here: Point, rng: Generator) -> tuple[State, Step | None]:
-        """Try moves that lose, the least losing first, until one leads higher."""
-        found = self._losing(task, here, rng)
-        tried = list(state.memory["tried"])
-        seen = set(tried)
-        todo = []
-        for p in found:
-            name = _name(p.move.applied(here.network.graph).regularised())
-            if name not in seen:
-                seen.add(name)
-                todo.append((p, name))
-        todo = todo[: self.options.trials]
-        for first in range(0, len(todo), _BUNDLE):
-            bundle = todo[first : first + _BUNDLE]
-            tried += [name for _, name in bundle]
-            ends = task.map(lambda item, rng: self._ahead(task, here, item[0], rng), bundle, rng, stage="looks ahead")
-            best = max(range(len(ends)), key=lambda i: ends[i].score)
-            if ends[best].score > here.score + _ESCAPE:
-                return _moved(state, here, ends[best], [bundle[best][0]], first + len(bundle), tried=tried)
-        return state.to("shake", tried=tried), None
-
-    def _shake(self, task: Task, state: State, here: Point, rng: Generator) -> tuple[State, Step | None]:
-        """Carry out a few moves that lose, chosen at random, and climb from there."""
-        if state.memory["shaken"] >= self.options.shakes:
-            return state.to("shake", finished=True), None
-        found = self._losing(task, here, rng)
-        if not found:
-            return state.to("shake", finished=True), None
-        order = rng.permutation(len(found))
-        few = together([found[i] for i in order], here.network.graph, _FEW)
-        network, done = carried_out(few, here.network)
-        return _moved(state, here, self._fitted(task, network, task.n_jobs), done, len(found))
-
-    def _losing(self, task: Task, here: Point, rng: Generator) -> list[Proposal]:
-        """All moves, those included that lose a little."""
-        least = -self.options.loss
-        return propose(task, _beliefs(task, here), rng, parallel=True, least=least, n_jobs=task.n_jobs)
-
-    def _ahead(self, task: Task, here: Point, first: Proposal, rng: Generator) -> Point:
-        """Where a move and a few steps around it lead."""
-        network, _ = carried_out([first], here.network)
-        point = self._fitted(task, network, 1)
-        around = _surroundings(here.network.graph, first.move) | _surroundings(network.graph, first.move)
-        for _ in range(self.options.ahead):
-            found = propose(task, _beliefs(task, point), rng, around=around)
-            after, done = self._bundle(task, point, found, 1)
-            if not done:
-                break
-            for p in done:
-                around |= _surroundings(point.network.graph, p.move) | _surroundings(after.network.graph, p.move)
-            point = after
-        return point
+        seed = int(rng.integers(2**32))
+        return state.to("perturb", home=here, missed=0, seed=seed), None
 
     def _bundle(self, task: Task, here: Point, found: Sequence[Proposal], n_jobs: int) -> tuple[Point, list[Proposal]]:
         """Carry out what can be done together; if that does not pay, a third of it, and so on."""
@@ -250,6 +242,92 @@ class Swift(SearchMethod):
             else:
                 left = [p for p in left if p not in done] if done else left[1:]
         return here, []
+
+    # ---- perturbing -----------------------------------------------------------------------------------------------
+
+    def _perturb(self, task: Task, state: State, rng: Generator) -> tuple[State, Step | None]:
+        """Carry out a few moves that lose and climb around them, several times over; what ends higher counts."""
+        home: Point = state.memory["home"]
+        trials, _, _ = self.options.limits
+        if state.memory["missed"] >= trials:
+            return self._next_start(task, state, rng)
+        met = {**state.memory["met"], _name(home.network.graph): home.score}
+        drawn = self._drawn(self._losing(task, state), home, met, rng)
+        if not drawn:
+            return self._next_start(task, state, rng)
+        results = task.map(lambda few, rng: self._around(task, home, few, met, rng), drawn, rng, stage="perturbations")
+        for _, passed in results:
+            for name, score in passed:
+                met[name] = max(score, met.get(name, -np.inf))
+        best = max(range(len(results)), key=lambda i: results[i][0].score)
+        end = results[best][0]
+        if end.score > home.score + _GAIN:
+            state = state.to("perturb", met=met)
+            return _moved(state, home, end, drawn[best], len(drawn))
+        return state.to("perturb", met=met, missed=state.memory["missed"] + len(drawn)), None
+
+    def _losing(self, task: Task, state: State) -> list[Proposal]:
+        """All moves from home, those included that lose, the best first; found once for each home."""
+        home: Point = state.memory["home"]
+        if self._listed is None or self._listed[0] is not home.fit.model:
+            least, share = _LOSS
+            none = independent(task.table)
+            gained = home.score - task.criterion.estimate(none.log_likelihood, none.model.tree)
+            loss = least + share * max(gained, 0.0)
+            own = np.random.default_rng(state.memory["seed"])
+            found = propose(task, _beliefs(task, home), own, parallel=True, least=-loss, n_jobs=task.n_jobs)
+            self._listed = home.fit.model, found
+        return self._listed[1]
+
+    def _drawn(
+        self, found: Sequence[Proposal], home: Point, met: Mapping[str, float], rng: Generator
+    ) -> list[list[Proposal]]:
+        """Perturbations that lead to structures not met before."""
+        out, new = [], set(met)
+        for _ in range(_DRAWS * _BUNDLE):
+            reach = np.exp(rng.uniform(*np.log(_RANKS)))
+            order = np.argsort(np.arange(len(found)) + rng.exponential(reach, len(found)), kind="stable")
+            few = together([found[i] for i in order], home.network.graph, int(rng.integers(1, _MOST_MOVES + 1)))
+            network, done = carried_out(few, home.network)
+            name = _name(network.graph)
+            if name not in new:
+                new.add(name)
+                out.append(done)
+            if len(out) == _BUNDLE:
+                break
+        return out
+
+    def _around(
+        self, task: Task, home: Point, few: Sequence[Proposal], met: Mapping[str, float], rng: Generator
+    ) -> tuple[Point, list[tuple[str, float]]]:
+        """Where a perturbation and a climb around it lead, and the structures it passes."""
+        network, done = carried_out(few, home.network)
+        point = self._fitted(task, network, 1)
+        around = _near(home.network.graph, network.graph, done)
+        passed: list[tuple[str, float]] = []
+        while True:
+            name = _name(point.network.graph)
+            passed.append((name, point.score))
+            if point.score <= met.get(name, -np.inf) + _SAME:  # from here the way is known
+                return point, passed
+            task.check_time()
+            found = propose(task, _beliefs(task, point), rng, around=around)
+            after, done = self._bundle(task, point, found, 1)
+            if not done:
+                return point, passed
+            around |= _near(point.network.graph, after.network.graph, done)
+            point = after
+
+    def _next_start(self, task: Task, state: State, rng: Generator) -> tuple[State, Step | None]:
+        """The start is over: look whether enough of them agree, and begin the next if not."""
+        _, agree, starts = self.options.limits
+        ends = [*state.memory["ends"], state.memory["home"].score]
+        best, number = max(ends), len(ends)
+        state = state.to("climb", **{**_FRESH, "ends": ends, "start": number})
+        if number >= starts or sum(end > best - _SAME for end in ends) >= agree or task.start is not None:
+            return replace(state, finished=True), None
+        point = self._start(task, number, rng)
+        return _reached(state, point), point.step("climb", "start", f"start {number + 1}")
 
     def _fitted(self, task: Task, network: Network, n_jobs: int) -> Point:
         """All probabilities fitted; the nodes keep their numbers."""
@@ -306,6 +384,14 @@ def _settled(point: Point) -> Point:
     return Point(point.fit, point.score)
 
 
+def _kind(number: int, n_variables: int) -> tuple[int, int]:
+    """The states of the star that a start begins with, and the size of pieces if it is put together from these."""
+    turn, kind = divmod(number, 4)
+    if kind == 2 and n_variables >= 2 * LEAST_PIECE:
+        return 0, max(LEAST_PIECE, n_variables // (3 - turn % 2))
+    return (2, 3, 5, 4)[kind] + 2 * turn * (kind > 1), 0
+
+
 def _moved(
     state: State, here: Point, point: Point, done: Sequence[Proposal], candidates: int, **memory: Any
 ) -> tuple[State, Step]:
@@ -318,17 +404,21 @@ def _moved(
 def _reached(state: State, point: Point) -> State:
     """The best model so far, and where the climb is if that is lower."""
     if point.score > state.score:
-        return replace(state, best=_settled(point), memory={**state.memory, "lower": None})
-    return state.to(state.phase, lower=_settled(point))
+        return replace(state, best=_settled(point), memory={**state.memory, "here": None})
+    return state.to(state.phase, here=_settled(point))
+
+
+def _near(before: Graph, after: Graph, done: Sequence[Proposal]) -> set[int]:
+    """The nodes that moves have changed, those that are new, and all their neighbours."""
+    near = {v for p in done for g in (before, after) for v in _surroundings(g, p.move)}
+    near |= {v for v in after.neighbours if v not in before.neighbours}
+    return near & after.neighbours.keys()
 
 
 def _changed(here: Point, point: Point, done: Sequence[Proposal]) -> list[int]:
     """The nodes around moves, as they are numbered when the new model is taken up."""
-    graph = point.network.graph
-    number = renumbered(graph)
-    changed = {v for p in done for g in (here.network.graph, graph) for v in _surroundings(g, p.move)}
-    changed |= {v for v in graph.neighbours if v not in here.network.graph.neighbours}
-    return sorted(number.get(v, v) for v in changed if v in graph.neighbours)
+    number = renumbered(point.network.graph)
+    return sorted(number.get(v, v) for v in _near(here.network.graph, point.network.graph, done))
 
 
 def _duration(seconds: float) -> str:
@@ -339,7 +429,7 @@ def _duration(seconds: float) -> str:
 
 def _surroundings(graph: Graph, move: Move) -> set[int]:
     """The nodes of a move that are there, and their neighbours."""
-    nodes = move.nodes[:2] if move.kind == "UN" else move.nodes
+    nodes = move.nodes[: {"SI": 1, "NI": 3, "UN": 2, "NE": 2}.get(move.kind)]
     own = {v for v in nodes if v in graph.neighbours}
     return own.union(*(graph.neighbours[v] for v in own)) if own else set()
 
