@@ -57,7 +57,7 @@ class Beliefs:
             self._logs[v] = rows
         self.total: dict[int, FloatArray] = {}
         self._sent: dict[tuple[int, int], FloatArray] = {}
-        self._distinct: dict[tuple[int, int], Known] = {}
+        self._distinct: dict[tuple[int, ...], Known] = {}
         self._weighed: dict[int, FloatArray] = {}
         self._likelihood: dict[tuple[int, int], FloatArray] = {}
         self._left: OrderedDict[tuple[int, int], Mapping[int, FloatArray]] = OrderedDict()
@@ -109,11 +109,11 @@ class Beliefs:
             logs = logs - self.sent(u, v)
         return logs
 
-    def distinct(self, u: int, v: int) -> Known:
-        """What u knows without its neighbour v, once for each distinct row; found when first asked for."""
-        if (u, v) not in self._distinct:
-            self._distinct[u, v] = known(self.about(u, without=[v]))
-        return self._distinct[u, v]
+    def distinct(self, u: int, *without: int) -> Known:
+        """What u knows without some of its neighbours, once for each distinct row; found when first asked for."""
+        if (u, *without) not in self._distinct:
+            self._distinct[u, *without] = known(self.about(u, without=without))
+        return self._distinct[u, *without]
 
     def cavity(self, u: int, v: int) -> FloatArray:
         """P(rows | state of u) without u's neighbour v and all behind it, the largest entry of each row being 1."""

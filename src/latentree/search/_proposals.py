@@ -22,7 +22,7 @@ from ._restricted import Effort, Evaluated, applied, evaluate, regularised
 from ._task import Task
 
 EFFORT = Effort(4, 20, 0.1)
-SPLITTING = Effort(16, 40, 0.05)
+SPLITTING = Effort(12, 40, 0.05)
 """There are few latents, and which way to split a state is hard to find."""
 OPTIMISM = 1.3
 """How much more than the completed data say a new node may gain."""
@@ -85,14 +85,12 @@ def propose(
         *new,
         *(m for m in _states(graph) if (around is None or m.nodes[0] in around) and m.nodes[0] not in hubs),
         *_unions(graph, around),
-        *_on_edges(graph, around),
+        *(m for m in _on_edges(graph, around) if least < 0 or cost.price(graph, m, base) < 0),
     ]
 
     def judged(move: Move, own: np.random.Generator) -> Proposal:
         price = cost.price(graph, move, base)
-        # what is new takes EM some steps to make out, what is lost is lost at once
-        goal = now + price + least if move.kind in ("SD", "UN") else -np.inf
-        found = evaluate(move, beliefs, SPLITTING if move.kind == "SI" else EFFORT, own, goal=goal)
+        found = evaluate(move, beliefs, SPLITTING if move.kind == "SI" else EFFORT, own, goal=now + price + least)
         return Proposal(found.log_likelihood - now - price, price, found)
 
     gained = task.map(judged, tried, rng) if parallel else [judged(move, rng) for move in tried]
@@ -204,9 +202,7 @@ def _unions(graph: Graph, around: Collection[int] | None) -> Iterator[Move]:
         if around is None or a in around or b in around:
             large, small = graph.cardinality[a], graph.cardinality[b]
             most = max(large, small)
-            for k in (most - 1, most, most + 1):
-                if 2 <= k <= large * small:
-                    yield Move("UN", (b, a, k))
+            yield from (Move("UN", (b, a, k)) for k in (most, most + 1) if k <= large * small)
 
 
 # ---- several at once ----------------------------------------------------------------------------------------------

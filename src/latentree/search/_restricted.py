@@ -31,8 +31,10 @@ _SHAKE = 0.3
 _SAME = 1e-9
 """Probabilities that differ by less are the same: what lies behind them stays as it is."""
 
-_HOPE = 4.0
-"""A candidate is given up when so many more gains like its last would not do."""
+_HOPE = {"SD": 4.0, "UN": 4.0, "NE": 4.0}
+"""A candidate is given up when so many more gains like its last would not do: what is lost is lost at once."""
+_LONG_HOPE = 20.0
+"""The same where something new takes EM some steps to make out."""
 
 
 @dataclass(frozen=True)
@@ -110,7 +112,8 @@ def evaluate(move: Move, beliefs: Beliefs, effort: Effort, rng: Generator, *, go
     held[: tree.offsets[1]] = place.fixed_root
     plan = Plan(tree, columns, beliefs.weights, trusted=True)
     runs = _core.Em(plan.core, place.starts, None, held.view(np.uint8), False)
-    winner = runs.compete(effort.steps, effort.tol, goal - scale, _HOPE)  # Chickering & Heckerman's halving
+    hope = _HOPE.get(move.kind, _LONG_HOPE)
+    winner = runs.compete(effort.steps, effort.tol, goal - scale, hope)  # Chickering & Heckerman's halving
     flat = runs.parameters(winner)
     tables = [flat[a:b].reshape(r, -1) for a, b, r in zip(tree.offsets, tree.offsets[1:], tree.rows, strict=False)]
     return Evaluated(
@@ -229,7 +232,7 @@ def _ni(move: Move, beliefs: Beliefs, starts: int, rng: Generator) -> _Place:
     k, ends = graph.cardinality[a], (graph.cardinality[b], graph.cardinality[c])
     h = min(move.states(graph), k * ends[0] * ends[1] // max(k, *ends))  # as regularisation would have it
     messages, seen = _ends(beliefs, [(b, a), (c, a)])
-    messages[a] = known(beliefs.about(a, without=[b, c]))
+    messages[a] = beliefs.distinct(a, b, c)
     tables = [network.conditional(x, a)[:h] for x in (b, c)]
     counts = triple(beliefs, a, b, c)
     made = []
@@ -250,7 +253,7 @@ def _ne(move: Move, beliefs: Beliefs, starts: int, rng: Generator) -> _Place:
     network = beliefs.network
     k, given, marginal = network.graph.cardinality, network.conditional(b, a), network.marginals[a]
     messages, seen = _ends(beliefs, [(b, a)])
-    messages[a] = known(beliefs.about(a, without=[b]))
+    messages[a] = beliefs.distinct(a, b)
     made = []
     for _ in range(starts):
         chosen = rng.choice(k[a], h, replace=False, p=(marginal + 1e-9) / (marginal + 1e-9).sum())

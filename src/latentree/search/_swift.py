@@ -225,7 +225,7 @@ class Swift(SearchMethod):
         if _wide(task):
             return replace(state, finished=True), None
         seed = int(rng.integers(2**32))
-        return state.to("perturb", home=here, missed=0, seed=seed), None
+        return state.to("perturb", home=here, seed=seed), None
 
     def _bundle(self, task: Task, here: Point, found: Sequence[Proposal], n_jobs: int) -> tuple[Point, list[Proposal]]:
         """Carry out what can be done together; if that does not pay, a third of it, and so on."""
@@ -261,10 +261,11 @@ class Swift(SearchMethod):
                 met[name] = max(score, met.get(name, -np.inf))
         best = max(range(len(results)), key=lambda i: results[i][0].score)
         end = results[best][0]
+        missed = 0 if end.score > home.score + _SAME else state.memory["missed"] + len(drawn)
+        state = state.to("perturb", met=met, missed=missed)
         if end.score > home.score + _GAIN:
-            state = state.to("perturb", met=met)
             return _moved(state, home, end, drawn[best], len(drawn))
-        return state.to("perturb", met=met, missed=state.memory["missed"] + len(drawn)), None
+        return state, None
 
     def _losing(self, task: Task, state: State) -> list[Proposal]:
         """All moves from home, those included that lose, the best first; found once for each home."""
