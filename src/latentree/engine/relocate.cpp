@@ -14,7 +14,7 @@ namespace {
 constexpr Index kBlock = 128;       // rows worked on together
 constexpr std::size_t kPlaces = 8;  // places looked at more closely
 constexpr double kSmall = 0.01;     // a gain that is not worth another pass
-constexpr double kAhead = 20.0;     // a place is given up when so many more gains like its last would not do
+constexpr double kAhead = 6.0;      // a place is given up when so many more gains like its last would not do
 
 // One branch: how the beliefs of all other nodes change when it is taken away, and what they then say about it.
 class Mover {

@@ -22,7 +22,7 @@ from ._restricted import Effort, Evaluated, applied, evaluate, regularised
 from ._task import Task
 
 EFFORT = Effort(4, 20, 0.1)
-SPLITTING = Effort(12, 40, 0.05)
+SPLITTING = Effort(8, 40, 0.05)
 """There are few latents, and which way to split a state is hard to find."""
 OPTIMISM = 1.3
 """How much more than the completed data say a new node may gain."""
@@ -163,7 +163,7 @@ def _states(graph: Graph) -> Iterator[Move]:
     for a in graph.latents:
         k, most = graph.cardinality[a], max(graph.cardinality[u] for u in graph.neighbours[a])
         several = k + max(2, k // 2)
-        if a not in graph.observed and several <= min(graph.bound(a), 2 * most):
+        if a not in graph.observed and several <= min(graph.bound(a), most):
             yield Move("SI", (a, several))
 
 
