@@ -232,6 +232,7 @@ def run_findings(run: Run) -> list[Finding]:
     return [
         *_unfinished(run.reason, run.structure),
         *_without_structure(run),
+        *_found_once(run),
         *_small_states(run),
         *_few_rows(run.fit, ""),
     ]
@@ -262,6 +263,11 @@ def _unfinished(reason: StopReason, structure: bool) -> Iterator[Finding]:
 def _without_structure(run: Run) -> Iterator[Finding]:
     if run.reason.complete and not run.structure:
         yield Finding("no-structure", run.message, loud=True)
+
+
+def _found_once(run: Run) -> Iterator[Finding]:
+    if run.reason.complete and run.structure and run.found == 1 < len(run.ends):
+        yield Finding("found-once", run.message)
 
 
 def _small_states(run: Run) -> Iterator[Finding]:

@@ -49,7 +49,7 @@ def table() -> Table:
 
 @pytest.mark.parametrize("method", ["swift", "east", "hshc"])
 def test_order_and_names_of_columns_change_no_result(method, table):
-    quick = {"trials": 4, "shakes": 1} if method == "swift" else {"full": (4, 60, 0.01)}
+    quick = {"trials": 4, "starts": 2} if method == "swift" else {"full": (4, 60, 0.01)}
     one = learn(table, method=method, rng=np.random.default_rng(0), **quick)
     assert one.structure and len(one.tree.latent) > 1
     for seed in range(2):

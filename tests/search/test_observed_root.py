@@ -87,7 +87,7 @@ def test_it_stays_a_root_where_one_branch_is_left():
     network = Network.from_model(Model.random(tree, model.variables, np.random.default_rng(0)))
     assert network.graph.observed and network.graph.regularised() == network.graph
     assert network.to_model(model.variables).tree.names[0] == "x1"
-    run = learn(caused(), rng=np.random.default_rng(0), starts=1, trials=8, shakes=1, root="x1")
+    run = learn(caused(), rng=np.random.default_rng(0), starts=1, trials=8, root="x1")
     assert run.reason.complete and run.tree.names[0] == "x1"
 
 

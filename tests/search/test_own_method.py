@@ -152,7 +152,7 @@ def test_presets_can_be_overridden(table):
 @pytest.mark.parametrize("method", sorted(METHODS))
 def test_adding_a_constant_to_a_score_changes_no_step(method, table):
     """A score that is no penalised likelihood is estimated by BIC, for candidates and the current model alike."""
-    quick = {"trials": 2, "shakes": 0} if method == "swift" else {"full": (2, 30, 0.01)}
+    quick = {"trials": 2, "starts": 1} if method == "swift" else {"full": (2, 30, 0.01)}
     table = table.select(table.names[:5])
 
     def steps(more: float):

@@ -222,6 +222,7 @@ def _document(run: Run, found: dict[str, Any], source: Source) -> dict[str, Any]
         "value": run.score,
         "structure": run.structure,
         "message": run.message or run.reason.message,
+        "starts": {"made": len(run.ends), "found": run.found, "ends": list(run.ends)},
         "n_rows": len(as_table(run.fit.table).inverse),
         "interrupted": run.reason.value == "interrupted",
         "warnings": session().warnings,

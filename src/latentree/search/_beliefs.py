@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from functools import reduce
+from functools import cache, reduce
 from threading import Lock
 from typing import Any
 
@@ -190,6 +190,7 @@ def known(logs: FloatArray) -> Known:
     return Known(ids.astype(np.int32), np.exp(logs[first]), top)
 
 
+@cache
 def _mixers(n: int) -> NDArray[np.int64]:
     """Odd multipliers that make one number of n, nearly never the same for two different rows."""
     return np.random.default_rng(n).integers(-(2**62), 2**62, n) * 2 + 1

@@ -23,7 +23,7 @@ from ._columns import by_content
 from ._criterion import Criterion, Score
 from ._independence import independent, shares
 from ._registry import DEFAULT, METHODS
-from ._task import Point, SearchMethod, State, Task
+from ._task import SAME, Point, SearchMethod, State, Task
 
 OnStep = Callable[[Step], None]
 
@@ -50,6 +50,8 @@ class Run:
         Whether a tree was found. If not, the model has one latent of one state: the variables are independent.
     message : str
         What to know about the result, in words.
+    ends : tuple of float
+        The scores at which its starts ended, for a search that has several and as far as they have come.
     """
 
     fit: Fit
@@ -61,6 +63,12 @@ class Run:
     score: float
     structure: bool
     message: str
+    ends: tuple[float, ...] = ()
+
+    @property
+    def found(self) -> int:
+        """How many starts ended at the best score."""
+        return sum(end > max(self.ends) - SAME for end in self.ends)
 
     @property
     def model(self) -> Model:
@@ -187,7 +195,8 @@ def learn(
         storage=storage,
     )
     best = none if end.state is None else end.state.best
-    outcome = _polished(_Outcome(best, end.trace, end.reason, end.seconds), task)
+    ends = () if end.state is None else tuple(end.state.memory.get("ends", ()))
+    outcome = _polished(_Outcome(best, end.trace, end.reason, end.seconds, ends), task)
     return _run(outcome, none, (whole, table), method, criterion, "")
 
 
@@ -290,6 +299,7 @@ class _Outcome:
     trace: tuple[Step, ...]
     reason: StopReason
     seconds: float
+    ends: tuple[float, ...] = ()
 
 
 def _polished(outcome: _Outcome, task: Task) -> _Outcome:
@@ -342,7 +352,19 @@ def _run(
         fit = evaluate(_with_constants(fit.model, whole), whole)
         score = _score_or_none(criterion, fit)
     fit = _in_order(fit, table.ordered())
-    return Run(fit, outcome.trace, outcome.reason, outcome.seconds, method, criterion.name, score, structure, message)
+    made = (outcome.trace, outcome.reason, outcome.seconds, method, criterion.name, score, structure)
+    run = Run(fit, *made, message, outcome.ends)
+    return run if message or not (run.ends and run.reason.complete) else replace(run, message=_agreement(run))
+
+
+def _agreement(run: Run) -> str:
+    """How sure the result is."""
+    n, found = len(run.ends), run.found
+    if n == 1:
+        return "Found from the one start that was made; other starts might lead higher."
+    if found == 1:
+        return f"Found from 1 of {n} starts: more effort, or another seed, may lead higher."
+    return f"Found from {found} of {n} starts."
 
 
 def _in_order(fit: Fit, table: Table) -> Fit:

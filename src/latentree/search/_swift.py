@@ -35,14 +35,14 @@ from ..estimation import em
 from ..method import AnyOf, Number, OneOf, Options, Text, Whole, option
 from . import _wide_start as wide_start
 from ._beliefs import Beliefs
-from ._evaluation import names_of, renumbered, whole
+from ._evaluation import fitted, names_of, renumbered, whole
 from ._independence import independent
 from ._network import Graph, Network
 from ._operators import Move
 from ._proposals import Proposal, carried_out, propose, together
 from ._relocate import PLACES
 from ._restricted import regularised
-from ._task import Point, SearchMethod, State, Task
+from ._task import SAME, Point, SearchMethod, State, Task
 
 Generator = np.random.Generator
 
@@ -64,8 +64,6 @@ SWEEPS = 7
 
 _GAIN = 0.01
 """Least gain of a step."""
-_SAME = 0.5
-"""Scores that differ by less are those of one end."""
 _FLOOR = 1e-5
 """Probabilities of zero could not be left again by EM: they start from here."""
 _MOST_MOVES = 5
@@ -74,14 +72,16 @@ _RANKS = (3.0, 100.0)
 """How far down the list of moves a perturbation reaches: a number between these, drawn anew each time."""
 _LOSS = (20.0, 0.1)
 """Moves are listed that lose no more than this, and this share of what the tree gains on independence."""
+_RANDOM_STARTS = 16
+"""Random starts of EM for the tree that a start has come to."""
 _BUNDLE = 4
 """Perturbations that are tried side by side, whatever the threads."""
 _DRAWS = 8
 """Draws of a perturbation that was not tried before."""
 
 _EFFORTS: Mapping[str, tuple[int, int, int]] = {
-    "low": (4, 1, 2),
-    "default": (8, 3, 6),
+    "low": (4, 1, 1),
+    "default": (12, 3, 6),
     "high": (24, 4, 16),
     "max": (24, sys.maxsize, sys.maxsize),
 }
@@ -249,7 +249,8 @@ class Swift(SearchMethod):
         """Carry out a few moves that lose and climb around them, several times over; what ends higher counts."""
         home: Point = state.memory["home"]
         trials, _, _ = self.options.limits
-        if state.memory["missed"] >= trials:
+        behind = home.score < max(state.memory["ends"], default=-np.inf) - SAME
+        if state.memory["missed"] >= (trials // 2 if behind else trials):
             return self._next_start(task, state, rng)
         met = {**state.memory["met"], _name(home.network.graph): home.score}
         drawn = self._drawn(self._losing(task, state), home, met, rng)
@@ -261,7 +262,7 @@ class Swift(SearchMethod):
                 met[name] = max(score, met.get(name, -np.inf))
         best = max(range(len(results)), key=lambda i: results[i][0].score)
         end = results[best][0]
-        missed = 0 if end.score > home.score + _SAME else state.memory["missed"] + len(drawn)
+        missed = 0 if end.score > home.score + SAME else state.memory["missed"] + len(drawn)
         state = state.to("perturb", met=met, missed=missed)
         if end.score > home.score + _GAIN:
             return _moved(state, home, end, drawn[best], len(drawn))
@@ -309,7 +310,7 @@ class Swift(SearchMethod):
         while True:
             name = _name(point.network.graph)
             passed.append((name, point.score))
-            if point.score <= met.get(name, -np.inf) + _SAME:  # from here the way is known
+            if point.score <= met.get(name, -np.inf) + SAME:  # from here the way is known
                 return point, passed
             task.check_time()
             found = propose(task, _beliefs(task, point), rng, around=around)
@@ -319,13 +320,22 @@ class Swift(SearchMethod):
             around |= _near(point.network.graph, after.network.graph, done)
             point = after
 
+    def _refitted(self, task: Task, home: Point, rng: Generator) -> Point:
+        """The same tree, fitted from random starts as well."""
+        fit = fitted(task, (_RANDOM_STARTS, self.options.iterations, self.options.tol), home.fit.model, rng)
+        return Point(fit, task.criterion(fit))
+
     def _next_start(self, task: Task, state: State, rng: Generator) -> tuple[State, Step | None]:
         """The start is over: look whether enough of them agree, and begin the next if not."""
-        _, agree, starts = self.options.limits
-        ends = [*state.memory["ends"], state.memory["home"].score]
+        trials, agree, starts = self.options.limits
+        home: Point = state.memory["home"]
+        if trials and (other := self._refitted(task, home, rng)).score > home.score + SAME:
+            made = other.step("perturb", "EM", "other probabilities, from random starts")
+            return _reached(state.to("climb", missed=0), other), made
+        ends = [*state.memory["ends"], home.score]
         best, number = max(ends), len(ends)
         state = state.to("climb", **{**_FRESH, "ends": ends, "start": number})
-        if number >= starts or sum(end > best - _SAME for end in ends) >= agree or task.start is not None:
+        if number >= starts or sum(end > best - SAME for end in ends) >= agree or task.start is not None:
             return replace(state, finished=True), None
         point = self._start(task, number, rng)
         return _reached(state, point), point.step("climb", "start", f"start {number + 1}")

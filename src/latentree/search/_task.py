@@ -34,6 +34,10 @@ Result = TypeVar("Result")
 Generator = np.random.Generator
 
 
+SAME = 0.5
+"""Scores that differ by less are those of one end."""
+
+
 @dataclass(frozen=True)
 class Task:
     """What a search is given.
@@ -207,7 +211,8 @@ class State:
     finished : bool
         Whether nothing is left to do.
     memory : mapping
-        Whatever else the search needs: plain values, arrays, points, models, and lists and mappings of them.
+        Whatever else the search needs: plain values, arrays, points, models, and lists and mappings of them. ``ends``
+        are the scores at which starts ended, if the search has several.
     """
 
     best: Point
