@@ -273,9 +273,9 @@ class Swift(SearchMethod):
         home: Point = state.memory["home"]
         if self._listed is None or self._listed[0] is not home.fit.model:
             least, share = _LOSS
-            none = independent(task.table)
-            gained = home.score - task.criterion.estimate(none.log_likelihood, none.model.tree)
-            loss = least + share * max(gained, 0.0)
+            fits = (home.fit, independent(task.table))
+            tree, none = (task.criterion.estimate(fit.log_likelihood, fit.model.tree) for fit in fits)
+            loss = least + share * max(tree - none, 0.0)
             own = np.random.default_rng(state.memory["seed"])
             found = propose(task, _beliefs(task, home), own, parallel=True, least=-loss, n_jobs=task.n_jobs)
             self._listed = home.fit.model, found
