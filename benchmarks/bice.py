@@ -13,7 +13,6 @@ left out of the count. Results are kept in ``benchmarks/results/bice.jsonl``.
 from __future__ import annotations
 
 import argparse
-import sys
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from statistics import median
@@ -28,6 +27,7 @@ from studies.results import (
     latest,
     method_options,
     numbers,
+    run_main,
     say,
     search_options,
     searched,
@@ -54,16 +54,18 @@ M1, M2 = figure_1()
 def drawn(i: int) -> Table:
     """Rows of set i."""
     rng = np.random.default_rng([SERIES, i])
-    model = Model.random(M1, numbered([3] * 6), rng, dominant=DOMINANT)
-    while not _all_states_differ(model):
-        model = Model.random(M1, numbered([3] * 6), rng, dominant=DOMINANT)
+    model = _with_different_states(Model.random(M1, numbered([3] * 6), rng, dominant=DOMINANT), rng)
     return Table.from_codes(model.sample(ROWS, rng), model.variables)
 
 
-def _all_states_differ(model: Model) -> bool:
-    """Whether no two rows of a table have their largest component in one column, so that no state is a spare one."""
-    tables = [model.table(v).argmax(axis=1) for v in range(1, model.tree.n_nodes)]
-    return all(len(set(most.tolist())) == len(most) for most in tables)
+def _with_different_states(model: Model, rng: np.random.Generator) -> Model:
+    """Move the largest component of each row, so that no two of a table stand in one column: no state is a spare one."""
+    tables = [model.table(v).copy() for v in range(model.tree.n_nodes)]
+    for own in tables[1:]:
+        for row, column in zip(own, rng.permutation(own.shape[1]), strict=False):
+            most = row.argmax()
+            row[[most, column]] = row[[column, most]]
+    return model.with_parameters(np.concatenate([own.ravel() for own in tables]))
 
 
 def reference(i: int, rows: Table) -> dict[str, Any]:
@@ -147,4 +149,4 @@ def main(arguments: Sequence[str]) -> None:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    run_main(main)

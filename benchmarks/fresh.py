@@ -13,7 +13,6 @@ D7 and D12 were made; the series, the family and i are the seed of model and row
 from __future__ import annotations
 
 import argparse
-import sys
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,7 +21,7 @@ from typing import Any
 
 import numpy as np
 from studies.page import markdown
-from studies.results import Question, Results, ask, latest, method_options, numbers, say, search_options
+from studies.results import Question, Results, ask, latest, method_options, numbers, run_main, say, search_options
 
 from latentree import datasets
 from latentree._model import Model
@@ -144,4 +143,4 @@ def main(arguments: Sequence[str]) -> None:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    run_main(main)

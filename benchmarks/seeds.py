@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import sys
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,12 +21,24 @@ from typing import Any
 
 import numpy as np
 from studies.page import markdown
-from studies.results import Question, Results, ask, data_folder, latest, method_options, numbers, say, search_options
+from studies.results import (
+    Question,
+    Results,
+    ask,
+    data_folder,
+    latest,
+    method_options,
+    numbers,
+    run_main,
+    say,
+    search_options,
+)
 from studies.search_climbing import generated
 from studies.ten_fold import training_rows
 
 from latentree import datasets
 from latentree._table import Table
+from latentree.search._registry import DEFAULT
 
 HERE = Path(__file__).parent
 RESULTS = HERE / "results" / "seeds.jsonl"
@@ -105,7 +116,16 @@ def table(records: Iterable[Mapping[str, Any]], best: Mapping[str, Mapping[str, 
         of.setdefault(record["data"], []).append(record)
     rows = [_line(name, of[name], best.get(name), before.get(name, [])) for name in CASES if name in of]
     head = ["data", "best known", "seeds", "worst", "median", "best", "near the best", "goal met"]
-    head += ["processor s, median", "most", "baseline, median", "most", "ended by itself", "latents", "commit"]
+    head += [
+        "processor s, median",
+        "most",
+        "baseline, median",
+        "most",
+        "ended by itself",
+        "best reached",
+        "latents",
+        "commit",
+    ]
     return markdown(head, rows)
 
 
@@ -127,9 +147,16 @@ def _line(
         *(f"{f(cpu):,.1f}" for f in (median, max)),
         *(f"{f(before):,.1f}" if before else "" for f in (median, max)),
         f"{sum(r['ended'] not in ('time', 'iterations') for r in runs)} of {len(runs)}",
+        _reached([r["found"] for r in runs if r.get("found") is not None]),
         f"{latents[0]}" if len(latents) == 1 else f"{latents[0]} to {latents[-1]}",
         ", ".join(sorted({r["commit"] for r in runs})),
     ]
+
+
+def _reached(found: Sequence[Any]) -> str:
+    """From how many starts the best was reached in the worst case: ``Run.found``, a number or (number, starts)."""
+    pairs = [tuple(f.values()) if isinstance(f, dict) else tuple(f) if isinstance(f, list) else (f,) for f in found]
+    return " of ".join(map(str, min(pairs))) if pairs else ""
 
 
 def raised(best: Mapping[str, Mapping[str, Any]], records: Iterable[Mapping[str, Any]]) -> dict[str, dict[str, Any]]:
@@ -179,7 +206,7 @@ def main(arguments: Sequence[str]) -> None:
     )
     parser.add_argument("--sets", nargs="+", choices=CASES, default=list(CASES), metavar="SET", help="default all")
     parser.add_argument("--seeds", type=numbers, default=list(range(10)), help="such as 0-9 (the default) or 0,3,5-7")
-    parser.add_argument("--method", default="swift", help="the search (default swift, the default of learn)")
+    parser.add_argument("--method", default=DEFAULT, help=f"the search (default {DEFAULT})")
     parser.add_argument("--raise-best", action="store_true", help="take better values over into best_known.json")
     search_options(parser, RESULTS)
     given = parser.parse_args(arguments)
@@ -199,4 +226,4 @@ def main(arguments: Sequence[str]) -> None:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    run_main(main)

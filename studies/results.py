@@ -26,6 +26,7 @@ import numpy as np
 import latentree
 from latentree._table import Table
 from latentree.cli.learn import settings_of
+from latentree.errors import LatentreeError, ParameterError
 from latentree.runner import Budget, StopReason
 from latentree.search import Run, learn
 from latentree.search._registry import DEFAULT
@@ -39,6 +40,7 @@ __all__ = [
     "latest",
     "method_options",
     "numbers",
+    "run_main",
     "say",
     "search_options",
     "searched",
@@ -174,7 +176,7 @@ def searched(question: Question, table: Table, *, jobs: int = 1) -> tuple[Run, R
         "states": sorted(int(k) for k in tree.cardinality[tree.latent]),
         "parameters": int(tree.n_parameters),
         "ended": run.reason.value,
-        "found": _plain(getattr(run, "found", None)),  # how often the best was reached, if the search says so
+        "found": _plain(getattr(run, "found", None)),  # from how many starts the best was reached, if the search says
     }
 
 
@@ -223,9 +225,16 @@ def search_options(parser: argparse.ArgumentParser, results: Path) -> None:
 def method_options(method: str, given: Sequence[str]) -> Record:
     """Options ``NAME=VALUE``: parameters of :func:`learn` itself, or of the method."""
     own = set(inspect.signature(learn).parameters) - {"table", "method", "score", "rng", "budget", "n_jobs", "options"}
-    mine = dict(text.split("=", 1) for text in given if text.split("=", 1)[0] in own and "=" in text)
-    rest = [text for text in given if text.split("=", 1)[0] not in own or "=" not in text]
-    return {**{k: _value(v) for k, v in mine.items()}, **settings_of(method, rest)}
+    mine, rest = {}, []
+    for text in given:
+        name, equals, value = text.partition("=")
+        if not equals:
+            raise ParameterError("--set '{text}' must have the form NAME=VALUE.", text=text)
+        if name in own:
+            mine[name] = _value(value)
+        else:
+            rest.append(text)
+    return {**mine, **settings_of(method, rest)}
 
 
 def _value(text: str) -> Any:
@@ -254,6 +263,16 @@ def data_folder(given: str | None) -> Path:
     if not folder.is_dir():
         sys.exit("The data sets are needed: give their folder by --data or LATENTREE_DATA.")
     return folder
+
+
+def run_main(main: Callable[[Sequence[str]], None]) -> None:
+    """Run a series from the command line; Ctrl-C leaves what was finished, and says so."""
+    try:
+        main(sys.argv[1:])
+    except KeyboardInterrupt:
+        sys.exit("Stopped. What was finished is kept; the same command goes on from there.")
+    except LatentreeError as error:
+        sys.exit(error.shown("shell"))
 
 
 def say(line: str) -> None:

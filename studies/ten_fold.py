@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import argparse
 import csv
-import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,6 +20,7 @@ import numpy as np
 from latentree import datasets
 from latentree._table import Table
 from latentree.infer import log_likelihood_rows
+from latentree.search._registry import DEFAULT
 
 from .page import deliver, markdown
 from .results import (
@@ -31,6 +31,7 @@ from .results import (
     latest,
     method_options,
     numbers,
+    run_main,
     say,
     search_options,
     searched,
@@ -308,7 +309,7 @@ def main(arguments: Sequence[str]) -> None:
     given = parser.parse_args(arguments)
     results = Results(given.results)
     if not given.table:
-        folder, options = data_folder(given.data), method_options("swift", given.set)
+        folder, options = data_folder(given.data), method_options(DEFAULT, given.set)
         theirs = published(folder)
         for name in given.sets:
             limit = SETS[name].time_limit if given.time_limit is None else given.time_limit
@@ -323,4 +324,4 @@ def main(arguments: Sequence[str]) -> None:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    run_main(main)
