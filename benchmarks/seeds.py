@@ -3,6 +3,7 @@
     python -m benchmarks.seeds                                    # all sets, ten seeds each: hours
     python -m benchmarks.seeds --sets d7_1k voting --seeds 0-3    # some of them; what is kept is not done again
     python -m benchmarks.seeds --set effort=high                  # other options, kept beside the rest
+    python -m benchmarks.seeds --classes                          # latent class models, below which no search should end
     python -m benchmarks.seeds --table                            # the table of what is kept
 
 Results are kept in ``benchmarks/results/seeds.jsonl``, the best known values with their origin in
@@ -13,6 +14,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -25,6 +27,7 @@ from studies.results import (
     Question,
     Results,
     ask,
+    code_version,
     data_folder,
     latest,
     method_options,
@@ -32,12 +35,15 @@ from studies.results import (
     run_main,
     say,
     search_options,
+    told,
 )
 from studies.search_climbing import generated
 from studies.ten_fold import training_rows
 
 from latentree import datasets
 from latentree._table import Table
+from latentree.cardinality import learn_classes
+from latentree.runner import StopReason
 from latentree.search._registry import DEFAULT
 
 HERE = Path(__file__).parent
@@ -106,17 +112,9 @@ def best_known(path: Path = BEST) -> dict[str, dict[str, Any]]:
     return known
 
 
-def table(records: Iterable[Mapping[str, Any]], best: Mapping[str, Mapping[str, Any]], baseline: Results) -> str:
-    """One line a set: what its seeds found, and what they and the baseline took."""
-    before: dict[str, list[float]] = {}
-    for record in baseline.read():
-        before.setdefault(record["data"], []).append(record["cpu"])
-    of: dict[str, list[Mapping[str, Any]]] = {}
-    for record in records:
-        of.setdefault(record["data"], []).append(record)
-    rows = [_line(name, of[name], best.get(name), before.get(name, [])) for name in CASES if name in of]
-    head = ["data", "best known", "seeds", "worst", "median", "best", "near the best", "goal met"]
-    head += [
+HEAD = (
+    *("data", "best known", "latent classes", "seeds", "worst", "median", "best", "near the best", "goal met"),
+    *(
         "processor s, median",
         "most",
         "baseline, median",
@@ -125,8 +123,26 @@ def table(records: Iterable[Mapping[str, Any]], best: Mapping[str, Mapping[str, 
         "best reached",
         "latents",
         "commit",
-    ]
-    return markdown(head, rows)
+    ),
+)
+
+
+def table(
+    records: Iterable[Mapping[str, Any]],
+    best: Mapping[str, Mapping[str, Any]],
+    baseline: Results,
+    classes: Mapping[str, float],
+) -> str:
+    """One line a set: what its seeds found, and what they and the baseline took."""
+    before: dict[str, list[float]] = {}
+    for record in baseline.read():
+        before.setdefault(record["data"], []).append(record["cpu"])
+    of: dict[str, list[Mapping[str, Any]]] = {}
+    for record in records:
+        of.setdefault(record["data"], []).append(record)
+    lines = (_line(name, of[name], best.get(name), before.get(name, [])) for name in CASES if name in of)
+    simple = {name: f"{value:,.1f}" for name, value in classes.items()}
+    return markdown(HEAD, [[*line[:2], simple.get(line[0], ""), *line[2:]] for line in lines])
 
 
 def _line(
@@ -196,6 +212,30 @@ def kept(
     return latest(filter(fits, results.read()), code=code)
 
 
+# ---- latent class models --------------------------------------------------------------------------------------------
+
+
+def with_classes(results: Results, name: str, rows: Table, *, jobs: int, fresh: bool) -> None:
+    """Keep the BIC of the latent class model that ``latentree fit`` finds, below which no search should end."""
+    asked = Question(name, 0, "classes").plain()
+    if not fresh and results.find(**asked, code=code_version()["code"]) is not None:
+        return
+    began, processor = time.perf_counter(), time.process_time()
+    found = learn_classes(rows, rng=np.random.default_rng(0), n_jobs=jobs)
+    if found.reason is StopReason.INTERRUPTED:
+        raise KeyboardInterrupt
+    spent = {"cpu": time.process_time() - processor, "wall": time.perf_counter() - began}
+    states = [int(found.fit.model.tree.cardinality[0])]
+    record = {**asked, **code_version(), "jobs": jobs, "value": found.score, **spent, "latents": 1, "states": states}
+    results.add({**record, "ended": found.reason.value})
+    say(told({**record, "ended": found.reason.value}))
+
+
+def classes_of(results: Results) -> dict[str, float]:
+    """What latent class models reached."""
+    return {r["data"]: r["value"] for r in results.read() if r["method"] == "classes"}
+
+
 # ---- the command line -----------------------------------------------------------------------------------------------
 
 
@@ -207,6 +247,7 @@ def main(arguments: Sequence[str]) -> None:
     parser.add_argument("--sets", nargs="+", choices=CASES, default=list(CASES), metavar="SET", help="default all")
     parser.add_argument("--seeds", type=numbers, default=list(range(10)), help="such as 0-9 (the default) or 0,3,5-7")
     parser.add_argument("--method", default=DEFAULT, help=f"the search (default {DEFAULT})")
+    parser.add_argument("--classes", action="store_true", help="fit latent class models instead, to compare with")
     parser.add_argument("--raise-best", action="store_true", help="take better values over into best_known.json")
     search_options(parser, RESULTS)
     given = parser.parse_args(arguments)
@@ -214,6 +255,9 @@ def main(arguments: Sequence[str]) -> None:
     if not given.table and not given.raise_best:
         for name in given.sets:
             case, rows = CASES[name], load(name, given.data)
+            if given.classes:
+                with_classes(results, name, rows, jobs=given.jobs or case.jobs, fresh=given.fresh)
+                continue
             limit = case.time_limit if given.time_limit is None else given.time_limit
             for seed in given.seeds:
                 question = Question(name, seed, given.method, options=options, time_limit=limit)
@@ -222,7 +266,8 @@ def main(arguments: Sequence[str]) -> None:
         better = raised(best_known(), [r for r in results.read() if r["data"] in CASES and r["score"] == "bic"])
         BEST.write_text(json.dumps(better, indent=1) + "\n", "utf-8")
     own = kept(results, given.method, options, given.time_limit, given.code)
-    print(table([r for r in own if r["data"] in given.sets], best_known(), Results(BASELINE)), end="")
+    own = [r for r in own if r["data"] in given.sets]
+    print(table(own, best_known(), Results(BASELINE), classes_of(results)), end="")
 
 
 if __name__ == "__main__":

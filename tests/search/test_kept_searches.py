@@ -70,7 +70,7 @@ def test_seeds_are_searched_once_for_each_state_of_the_code(tmp_path, monkeypatc
     arguments = ["--sets", "values", "--seeds", "0,1", "--results", str(file)]
     seeds.main(arguments)
     first = capsys.readouterr().out
-    assert "| values | -528.7 | 2 | -528.7 | -528.7 | -528.7 | 2 of 2 (1) | yes |" in first
+    assert "| values | -528.7 |  | 2 | -528.7 | -528.7 | -528.7 | 2 of 2 (1) | yes |" in first
     records = Results(file).read()
     assert [r["seed"] for r in records] == [0, 1] and all(r["code"] == code_version()["code"] for r in records)
     assert all(r["cpu"] > 0 and r["wall"] > 0 and r["ended"] == "exhausted" and r["latents"] == 1 for r in records)
@@ -91,6 +91,16 @@ def test_seeds_are_searched_once_for_each_state_of_the_code(tmp_path, monkeypatc
     assert len(Results(file).read()) == 4
 
 
+def test_latent_class_models_stand_beside(tmp_path, monkeypatch, capsys):
+    arguments = ["--sets", "values", "--seeds", "0", "--results", str(tmp_path / "seeds.jsonl")]
+    seeds.main([*arguments, "--classes"])
+    monkeypatch.setattr(seeds, "learn_classes", never)
+    seeds.main([*arguments, "--classes"])
+    capsys.readouterr()
+    seeds.main(arguments)
+    assert "| values | -528.7 | -528.7 | 1 | -528.7 |" in capsys.readouterr().out  # the best tree is such a model
+
+
 def test_a_seed_below_the_best_is_seen():
     def run(seed, value, **more):
         made = {"cpu": 1.0 + seed, "ended": "exhausted", "latents": 2, "commit": "c1", "found": None}
@@ -98,10 +108,10 @@ def test_a_seed_below_the_best_is_seen():
 
     best = {"heart": {"bic": -100.0, "source": "?"}}
     runs = [run(0, -100.5, found=[3, 6]), run(1, -101.5, ended="time", found=[1, 6]), run(2, -100.0)]
-    line = seeds.table(runs, best, Results(Path("nowhere.jsonl"))).splitlines()[-1]
+    line = seeds.table(runs, best, Results(Path("nowhere.jsonl")), {"heart": -120.0}).splitlines()[-1]
     cells = [cell.strip() for cell in line.split("|")[1:-1]]
     assert cells == [
-        *("heart", "-100.0", "3", "-101.5", "-100.5", "-100.0", "2 of 3 (1)", "-0.5", "2.0", "3.0", "", ""),
+        *("heart", "-100.0", "-120.0", "3", "-101.5", "-100.5", "-100.0", "2 of 3 (1)", "-0.5", "2.0", "3.0", "", ""),
         *("2 of 3", "1 of 6", "2", "c1"),
     ]
     better = seeds.raised(best, [run(3, -99.0, options={"loss": 400.0})])
@@ -184,4 +194,4 @@ def test_every_figure_of_the_page_is_that_of_the_kept_results():
     assert page == trees.page(), "make it again: python -m benchmarks.trees --out docs/benchmarks-trees.md"
     values = {f"{r['value']:,.1f}" for r in Results(seeds.RESULTS).read()}
     lines = [line for line in page.split("## Fresh data")[0].splitlines() if re.match(r"\| \S+ \| -\d", line)]
-    assert lines and all(line.split(" | ")[3] in values for line in lines)
+    assert lines and all(line.split(" | ")[4] in values for line in lines)
