@@ -115,7 +115,7 @@ def _cell(runs: Sequence[Mapping[str, Any]], m1: float) -> str:
     if not runs:
         return ""
     return (
-        f"M1 {sum(r['tree'] == 'M1' for r in runs)} of {len(runs)} (worst {min(r['value'] for r in runs) - m1:+,.2f})"
+        f"M1 {sum(r['tree'] == 'M1' for r in runs)} of {len(runs)} (worst {min(r['value'] for r in runs) - m1:+z,.2f})"
     )
 
 

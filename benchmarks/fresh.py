@@ -84,7 +84,7 @@ def table(records: Iterable[Mapping[str, Any]]) -> str:
             cpu = [r["cpu"] for own in sets.values() for r in own.get(method, [])]
             lost = [_gap(own, method) for own in compared]
             best = f"{sum(gap >= -TOLERANCE for gap in lost)} of {len(lost)}" if lost else ""
-            worst = f"{min(lost):,.1f}" if lost else ""
+            worst = f"{min(lost):z,.1f}" if lost else ""
             summary.append([label, method, best, worst, f"{median(cpu):,.1f}", f"{max(cpu):,.1f}", f"{sum(cpu):,.0f}"])
     head = ["sets", "method", f"best of all (within {TOLERANCE:g})", "worst shortfall"]
     text = markdown([*head, "processor s, median", "most", "in all"], summary)
