@@ -12,13 +12,14 @@ PYTHON_FILES := src tests benchmarks studies docs/site
 ASAN   := build/sanitize
 INSTALL := python -m pip install --quiet --disable-pip-version-check
 
-.PHONY: help setup demo test test-browser lint format bench bench-scale interop docs notebooks fuzz torture leak sanitize wheel \
-        minimal oldest latest other-user check clean
+.PHONY: help setup demo test test-browser lint format bench bench-scale bench-seeds bench-fresh bench-bice \
+        interop docs notebooks fuzz torture leak sanitize wheel minimal oldest latest other-user check clean
 
 help:
 	@sed -n 's/^# //p' Makefile
-	@echo "make test-browser, lint, format, bench, bench-scale, interop, docs, notebooks, fuzz, torture, leak, sanitize, wheel, minimal,"
-	@echo "oldest, latest, other-user, check (all of these but benchmarks, fuzz, torture and leak), study-NAME, clean"
+	@echo "make test-browser, lint, format, bench, bench-scale, bench-seeds, bench-fresh, bench-bice, interop, docs, notebooks, fuzz,"
+	@echo "torture, leak, sanitize, wheel, minimal, oldest, latest, other-user, check (all of these but benchmarks, fuzz, torture and"
+	@echo "leak), study-NAME, clean"
 
 setup: $(READY)
 
@@ -74,6 +75,11 @@ bench: $(READY)
 bench-scale: $(READY)
 	$(BIN)/python benchmarks/scale.py --write
 
+# The default search from ten seeds on named data, on fresh data beside other searches, and by BICe; each takes hours, can be made in
+# parts (make bench-seeds ARGS="--sets d7_1k --seeds 0-3") and goes on where it was broken off. See docs/benchmarks-trees.md.
+bench-seeds bench-fresh bench-bice: bench-%: $(READY)
+	$(BIN)/python -m benchmarks.$* $(if $(DATA),--data "$(DATA)") $(ARGS)
+
 # Files and models against the real pgmpy, pyAgrum, networkx and StepMix.
 interop: $(READY)
 	$(BIN)/$(INSTALL) "latentree[interop]"
@@ -93,7 +99,7 @@ docs: $(READY)
 
 # A published study, ours beside theirs: make study-search ARGS="--help"; DATA is the folder of data sets that do not come along.
 study-%: $(READY)
-	$(BIN)/python -m studies.$* $(if $(DATA),--data "$(DATA)") $(ARGS)
+	$(BIN)/python -m studies.$(subst -,_,$*) $(if $(DATA),--data "$(DATA)") $(ARGS)
 
 # A million damaged files for the readers; FUZZ=10000 for fewer.
 FUZZ ?= 1000000

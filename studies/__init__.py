@@ -16,6 +16,7 @@ STUDIES = {
     "search": "[ChenZhangWang] table 1, figure 5, 5.3, [Zhang2004] 5.1, [ZhangKocka2004] 1: searches for the tree",
     "reversible_jump": "[Whiley1999] tables 5.1-5.3, figures 5.2-5.14 and 4.6: Bayesian latent class models",
     "selection": "[Whiley1999] figures 4.4-4.5, tables 4.1-4.4, 4.6, [ZhangKocka2004] 3.1: the number of classes",
+    "ten_fold": "[RodriguezSanchez2020]: ten folds of eleven data sets, against EAST, BI and latent class models",
     "trees": "[Zhang2004] 5.2, [Karciauskas2005] 7.3.3: trees of COIL, news100 and others, and what learning costs",
 }
 """The studies and what each reproduces."""

@@ -34,7 +34,7 @@ from latentree.score._mode import posterior_mode
 
 from .page import deliver, markdown, options
 
-__all__ = ["run"]
+__all__ = ["figure_1", "run"]
 
 Generator = np.random.Generator
 Pair = tuple[int, int]
@@ -514,12 +514,24 @@ def _logistic(x: FloatArray, died: NDArray[np.bool_]) -> NDArray[np.bool_]:
 # ---- [ZhangKocka2004] 3.1 -------------------------------------------------------------------------------------------
 
 
-def effective_dimensions(rng: Generator) -> str:
-    """BIC prefers M2, BICe M1, on data from M1."""
+def figure_1() -> tuple[Tree, Tree]:
+    """M1 and M2: two ternary latents with three ternary leaves each, with and without a binary latent between them.
+
+    Examples
+    --------
+    >>> [tree.n_parameters for tree in figure_1()]
+    [45, 44]
+    """
     leaves = {f"Y{i}": 3 for i in range(1, 7)}
     below = [("X2", "Y1"), ("X2", "Y2"), ("X2", "Y3"), ("X3", "Y4"), ("X3", "Y5"), ("X3", "Y6")]
     m1 = Tree.from_edges([("X1", "X2"), ("X1", "X3"), *below], {"X1": 2, "X2": 3, "X3": 3, **leaves}, list(leaves))
     m2 = Tree.from_edges([("X2", "X3"), *below], {"X2": 3, "X3": 3, **leaves}, list(leaves))
+    return m1, m2
+
+
+def effective_dimensions(rng: Generator) -> str:
+    """BIC prefers M2, BICe M1, on data from M1."""
+    m1, m2 = figure_1()
     variables = Table.from_codes(np.zeros((1, 6), np.int16), [3] * 6).variables
     rows, by_bic, by_bice, n_sets = [], 0, 0, 10
     for i in range(n_sets):
