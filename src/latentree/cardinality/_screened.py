@@ -28,6 +28,7 @@ from ._learner import Learner, LearnerState, first_state
 from ._neighbourhood import Neighbourhood
 from ._rounds import best_move, improve, new_states, perturbed
 from ._screening import screen
+from ._starts import run_starts
 from ._states import States
 from ._task import Criterion, Settings, Task
 
@@ -39,6 +40,21 @@ LEAST, MOST = 8, 40
 
 IN_ALL = 3
 """How many times that many hops there are at most."""
+
+FEW, MANY = 16, 32
+"""Starts with each number of states, and as many more with the best and those beside it."""
+
+LOOK = 8
+"""From so many states on, states are split instead while more of them are better."""
+
+FALLS = 3
+"""So many numbers of states in a row without a better score end the look at each."""
+
+AGREE = 3
+"""So many independent starts that reached the best fit are enough."""
+
+SAME = 0.1
+"""Ends of starts that are no further below the best have found the same optimum."""
 
 WORTHWHILE = 0.5
 """Least gain of the score for which a hop was not in vain."""
@@ -70,14 +86,18 @@ class Screened(Learner):
 
     def start(self, task: Task, rng: np.random.Generator) -> LearnerState:
         """Fit the first model; one that was given is improved, not grown anew."""
-        phase = "improve" if task.given else "grow"
+        fit = task.fit(task.first)
+        phase = "improve" if task.given else "look" if _is_star(fit) else "grow"
         hops = {kind: [0, 0] for kind in HOPS}
-        return first_state(task, task.fit(task.first), phase=phase, node=0, quiet=0, hops=hops, ends=[])
+        tried = [[1, 1, task.score(fit)]]
+        return first_state(task, fit, phase=phase, node=0, quiet=0, hops=hops, tried=tried, ends=[_end(fit)])
 
     def advance(self, task: Task, state: LearnerState, rng: np.random.Generator) -> LearnerState:
         """One attempt at one latent node."""
         tree, phase = state.fit.model.tree, state.memory["phase"]
         names = sorted(tree.names[z] for z in tree.latent)
+        if phase in ("look", "confirm"):
+            return self._looked(task, state, phase, rng)
         if phase == "hop":
             return self._hop(task, state, names[int(rng.integers(len(names)))], rng)
         node, quiet = int(state.memory["node"]), int(state.memory["quiet"])
@@ -88,12 +108,60 @@ class Screened(Learner):
             node, quiet = (node + 1) % len(names), quiet + 1
         else:
             quiet = 0
-        memory = dict(state.memory)
-        if quiet == len(names):
-            if phase == "improve" and not task.given and not any(n for n, _ in memory["hops"].values()):
-                memory["ends"] = [_end(after.fit)]  # grown from one state: a start of its own
-            phase, quiet = "improve" if phase == "grow" else "hop", 0
-        return replace(after, memory={**memory, "phase": phase, "node": node, "quiet": quiet})
+        after = replace(after, memory={**state.memory, "node": node, "quiet": quiet})
+        return self._next_phase(task, after) if quiet == len(names) else after
+
+    def _next_phase(self, task: Task, state: LearnerState) -> LearnerState:
+        """What comes when growing or improving has ended."""
+        memory, phase = {**state.memory, "quiet": 0}, state.memory["phase"]
+        if phase == "grow":
+            return replace(state, memory={**memory, "phase": "improve"})
+        if _is_star(state.fit) and not task.given:
+            if self._unsure(task, state) is not None:
+                return replace(state, memory={**memory, "phase": "confirm"})
+            if agreeing(state) >= AGREE:
+                return replace(state, memory=memory, reason=StopReason.EXHAUSTED)
+        return replace(state, memory={**memory, "phase": "hop"})
+
+    # ---- independent starts ----------------------------------------------------------------------------------
+
+    def _looked(self, task: Task, state: LearnerState, phase: str, rng: np.random.Generator) -> LearnerState:
+        """Independent starts with one number of states."""
+        tried = {int(k): (int(n), score) for k, n, score in state.memory["tried"]}
+        k = max(tried) + 1 if phase == "look" else self._unsure(task, state)
+        assert k is not None
+        star = task.star(state.fit.model, 0)
+        n, finalists = (FEW, FEW // 4) if phase == "look" else (MANY, MANY // 4)
+        ends = run_starts(task, star, k, n, finalists, rng)
+        found = task.evaluate(star, ends.states)
+        before, best = tried.get(k, (0, -np.inf))
+        tried[k] = (before + n, max(best, task.score(found)))
+        reached = [[found.n_parameters, value] for value in ends.log_likelihoods.tolist()]
+        memory = {"tried": [[k, *tried[k]] for k in tried], "ends": [*state.memory["ends"], *reached]}
+        after = state.considering(task, f"{phase}: {k}", found, **memory)
+        if phase == "look":
+            best_k = max(tried, key=lambda k: tried[k][1])
+            if k == task.max_states or k - best_k >= FALLS:
+                memory["phase"] = "improve"
+            elif k >= LOOK and best_k == k:
+                memory["phase"] = "grow"
+        elif self._unsure(task, after) is None:
+            memory["phase"] = "improve"
+            if not self._gained(state, after):
+                return self._next_phase(task, replace(after, memory={**after.memory, "phase": "improve"}))
+        return replace(after, memory={**after.memory, **memory})
+
+    def _gained(self, before: LearnerState, after: LearnerState) -> bool:
+        return after.accepted
+
+    def _unsure(self, task: Task, state: LearnerState) -> int | None:
+        """The number of states, of the best and those beside it, that too few starts have been made with."""
+        k = int(state.fit.model.tree.cardinality[0])
+        drawn = {int(k): int(n) for k, n, _ in state.memory["tried"]}
+        for own in (k, k + 1, k - 1):
+            if 1 < own <= task.max_states and drawn.get(own, 0) < MANY:
+                return own
+        return None
 
     # ---- phases ----------------------------------------------------------------------------------------------
 
@@ -159,6 +227,18 @@ class Screened(Learner):
     def _whole(self, task: Task, star: Neighbourhood, states: States) -> Fit:
         """The whole model with these states, all of its tables fitted."""
         return task.evaluate(star, states) if star.is_whole else task.fit(star.whole(states))
+
+
+def agreeing(state: LearnerState) -> int:
+    """How many independent starts have reached the best fit."""
+    size, best = _end(state.fit)
+    return sum(own == size and value > best - SAME for own, value in state.memory["ends"])
+
+
+def _is_star(fit: Fit) -> bool:
+    """Whether a model is a latent class model, the latent node being its root."""
+    tree = fit.model.tree
+    return len(tree.latent) == 1 and int(tree.latent[0]) == 0 and bool((tree.parent[1:] == 0).all())
 
 
 def _end(fit: Fit) -> list[float]:

@@ -20,11 +20,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from .._types import FloatArray
 from ..engine._plan import Evidence
 from ._neighbourhood import Neighbourhood, posterior_of
-from ._states import States, blocks_of, flat_pairs, xlogx
+from ._states import States, blocks_of, flat_states, xlogx
 from ._task import Task
 
 SHARE = 0.3
@@ -79,7 +80,7 @@ def screen(
         if len(data.weights) < 2 or states.n >= task.max_states:
             continue
         near_rows = around_rows(data, states.profiles[s], rng, 2 * n_init)  # pairs of states
-        starts = flat_pairs(near_rows.reshape(n_init, 2, -1), data.widths)
+        starts = flat_states(np.full((n_init, 2), 0.5), near_rows.reshape(n_init, 2, -1), data.widths)
         two, likelihood = task.fit_states(data, starts, tol=0.1, max_iterations=60)
         own = np.flatnonzero(weights > 0)
         one = float(weights[own] @ (log_joint[own, s] - np.log(states.sizes[s])))
@@ -101,6 +102,11 @@ def _unchanged(states: States, before: States) -> dict[int, int]:
 def around_rows(data: Neighbourhood, profile: FloatArray, rng: np.random.Generator, n: int) -> FloatArray:
     """Profiles that follow a row of the data each, and otherwise the profile given."""
     rows = rng.choice(len(data.weights), size=n, p=data.weights / data.weights.sum())
+    return following(data, profile, rows)
+
+
+def following(data: Neighbourhood, profile: FloatArray, rows: NDArray[np.intp]) -> FloatArray:
+    """A profile for each of these rows: it follows the row, and otherwise the profile given."""
     seen, known = data.indicators(rows)
     own = np.maximum(profile, 1e-6)  # no value is ruled out from the start
     near = np.where(known, SHARE * seen + (1 - SHARE) * own, own)
