@@ -254,7 +254,7 @@ def _learned(
         score, seconds = task.score(fit), seconds + fit.seconds
     fit = replace(fit, seconds=seconds, reason=fit.reason if run.reason.complete else run.reason)
     if task.settings.prior is None:
-        fit = replace(fit, starts=_starts(fit, state.memory.get("ends", ())))
+        fit = replace(fit, starts=_starts(fit, [*state.memory.get("ends", ()), *state.memory.get("rounds", ())]))
     best = Visited.of(fit, score)
     key = tuple(best.states.values())
     models = state.visited[key].models if key in state.visited else 1

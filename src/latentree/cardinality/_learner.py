@@ -98,6 +98,10 @@ class LearnerState:
             return replace(self, memory=kept, operation=operation, accepted=False)
         return replace(self, fit=found, score=score, memory=kept, operation=operation, accepted=True)
 
+    def remembering(self, **memory: Any) -> LearnerState:
+        """The state with other values in its memory."""
+        return replace(self, memory={**self.memory, **memory})
+
     def with_visited(self, task: Task) -> LearnerState:
         """The state that also remembers the models which the task has scored."""
         visited = dict(self.visited)

@@ -110,7 +110,7 @@ def following(data: Neighbourhood, profile: FloatArray, rows: NDArray[np.intp]) 
     seen, known = data.indicators(rows)
     own = np.maximum(profile, 1e-6)  # no value is ruled out from the start
     near = np.where(known, SHARE * seen + (1 - SHARE) * own, own)
-    sums = np.add.reduceat(near, [b.start for b in blocks_of(data.widths)], axis=1)
+    sums = np.add.reduceat(near, data.begin, axis=1)
     out: FloatArray = near / np.repeat(sums, data.widths, axis=1)
     return out
 
@@ -149,18 +149,15 @@ def _profile_terms(
     star: Neighbourhood, soft: list[tuple[Evidence, FloatArray]], merged: FloatArray, a: int, others: slice
 ) -> FloatArray:
     """Log-likelihood of what is seen of the neighbours, the merged states having their expected counts as profiles."""
-    blocks = blocks_of(star.widths)
-    out = np.zeros(len(merged))
-    frozen = {e.node for e, _ in soft}
-    for v, b in enumerate(blocks, start=1):
-        own = merged[:, b]
-        if v not in frozen:
-            out += xlogx(own).sum(axis=1) - xlogx(own.sum(axis=1))
+    sums = np.add.reduceat(merged, star.begin, axis=1)
+    out: FloatArray = xlogx(merged).sum(axis=1) - xlogx(sums).sum(axis=1)
+    blocks = blocks_of(star.widths) if soft else []
     for e, mass in soft:
         own = merged[:, blocks[e.node - 1]]
-        profile = own / np.maximum(own.sum(axis=1, keepdims=True), 1e-300)
+        total = own.sum(axis=1, keepdims=True)
+        out -= xlogx(own).sum(axis=1) - xlogx(total[:, 0])  # what a frozen branch shows is not its state
         with np.errstate(divide="ignore"):
-            log_p = np.log(np.asarray(e.likelihood) @ profile.T)
+            log_p = np.log(np.asarray(e.likelihood) @ (own / np.maximum(total, 1e-300)).T)
         if e.log_scale is not None:
             log_p += e.log_scale[:, None]
         together = mass[:, a, None] + mass[:, others]
