@@ -40,7 +40,7 @@ from ._task import Criterion, Settings, Task
 HOPS = ("promising", "anywhere", "anew")
 """Kinds of hops: splits and merges of promising states, of any states, or all states drawn anew."""
 
-LEAST, MOST = 8, 80
+LEAST, MOST = 8, 100
 """Bounds on the hops in vain after which it ends; on trees, where each costs more, half the latter."""
 
 IN_ALL = 3
@@ -49,8 +49,9 @@ IN_ALL = 3
 FEW, MANY = 16, 32
 """Starts with each number of states, and with the best and those beside it. One in four is run to the end."""
 
-ANEW = 64
-"""Starts of a hop that draws all states of a latent class model anew."""
+ANEW, ABOVE = 64, 3
+"""Starts of a hop that draws all states of a latent class model anew, and with how many numbers of states, from the best
+upwards: what is too much is merged."""
 
 LOOK, FALLS = 8, 3
 """States from which on the best are split instead, and numbers of states without a better score that end the look."""
@@ -70,7 +71,7 @@ class ScreenedOptions(Settings):
     """Those of all learners (EM is accelerated and local first), and two more.
 
     Hopping ends after ``effort`` hops in vain, divided by the distinct rows and the size of the model; but not before 8
-    (or 2 for each latent node), nor after 80 (40 on trees).
+    (or 2 for each latent node), nor after 100 (50 on trees).
     """
 
     accelerate: bool = option(True, Flag(), "whether EM is accelerated")
@@ -197,7 +198,7 @@ class Screened(Learner):
     def _kind(self, state: LearnerState, rng: np.random.Generator) -> str:
         """New starts first, and as long as they reach the best; otherwise what has led further more often."""
         hops = state.memory["hops"]
-        if hops["anew"][0] < AGREE or found_again(state, state.memory["rounds"]):
+        if hops["anew"][0] < AGREE or found_again(state, state.memory["rounds"]) > 1:
             return "anew"
         chance = np.array([(hops[kind][1] + 1) / (hops[kind][0] + 2) for kind in HOPS])
         return str(rng.choice(HOPS, p=chance / chance.sum()))
@@ -206,7 +207,7 @@ class Screened(Learner):
         """Where a hop leads to, after all improvements there."""
         found, width = None, self.options.width
         if kind == "anew":
-            k = min(star.states.n + int(rng.integers(2)), task.max_states)
+            k = min(star.states.n + int(rng.integers(ABOVE)), task.max_states)
             n = ANEW if star.is_whole else width
             states, _ = run_starts(task, star, k, n, max(2, n // 16), rng)
         else:
