@@ -16,6 +16,7 @@ import argparse
 import json
 import time
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
@@ -56,12 +57,13 @@ def easy_tables(draw: int) -> Iterator[tuple[str, Table]]:
     for i, (columns, rows, classes) in enumerate(shapes):
         for word, apart in SEPARATIONS.items():
             values = 3 if i % 3 == 2 else 2
-            yield f"{rows} x {columns} ({values}), {classes} {word}", drawn_table(rows, columns, values, classes, apart, rng)
+            yield (
+                f"{rows} x {columns} ({values}), {classes} {word}",
+                drawn_table(rows, columns, values, classes, apart, rng),
+            )
 
 
-def drawn_table(
-    rows: int, columns: int, values: int, classes: int, apart: float, rng: np.random.Generator
-) -> Table:
+def drawn_table(rows: int, columns: int, values: int, classes: int, apart: float, rng: np.random.Generator) -> Table:
     """Draw a latent class model, and rows from it."""
     sizes = rng.dirichlet(np.full(classes, 5.0))
     member = rng.choice(classes, size=rows, p=sizes)
@@ -72,6 +74,11 @@ def drawn_table(
         table = (1 - share[:, None]) / values + share[:, None] * own
         codes[:, v] = (rng.random(rows)[:, None] > np.cumsum(table, axis=1)[member]).sum(axis=1)
     return Table.from_codes(codes)
+
+
+def learned(table: Table, seed: int) -> Learned:
+    """The number of classes, learned with the defaults."""
+    return learn_classes(table, rng=np.random.default_rng(seed))
 
 
 def plain_loop(table: Table, seed: int, n_init: int = 64) -> tuple[float, int]:
@@ -92,8 +99,8 @@ def easy(draw: int, seeds: int) -> None:
     for name, table in easy_tables(draw):
         lines = []
         for seed in range(seeds):
-            plain, (best, k) = timed(lambda seed=seed: plain_loop(table, seed))
-            auto, found = timed(lambda seed=seed: learn_classes(table, rng=np.random.default_rng(seed)))
+            plain, (best, k) = timed(partial(plain_loop, table, seed))
+            auto, found = timed(partial(learned, table, seed))
             lines.append((plain, best, k, auto, found.score, len(found.fit.model.table(0)[0])))
         plain, auto = (np.array([line[i] for line in lines]) for i in (0, 3))
         best = max(line[1] for line in lines)
@@ -123,7 +130,7 @@ def thesis(folder: Path, seeds: int, names: list[str], n_init: int) -> None:
         table = Table.read(file)
         if table.n >= ROWS:
             continue
-        runs = [timed(lambda s=s: learn_classes(table, rng=np.random.default_rng(s))) for s in range(seeds)]
+        runs = [timed(partial(learned, table, s)) for s in range(seeds)]
         sizes = [classes(found) for _, found in runs]
         best, k = reference(name, table, max(sizes), max(found.score for _, found in runs), n_init)
         by_seed = ", ".join(f"{found.score:.1f} ({n})" for (_, found), n in zip(runs, sizes, strict=True))
@@ -138,16 +145,16 @@ def classes(found: Learned) -> int:
     return len(found.fit.model.table(0)[0])
 
 
-def reference(name: str, table: Table, learned: int, score: float, n_init: int) -> tuple[float, int]:
+def reference(name: str, table: Table, k_learned: int, score: float, n_init: int) -> tuple[float, int]:
     """The best BIC of ``n_init`` starts for each number of classes up to three more than learned, and that number."""
     kept = json.loads(KEPT.read_text()) if KEPT.exists() else {}
     own = kept.setdefault(str(n_init), {}).setdefault(name, {})
     far = 0
-    for k in range(min(learned + 3, table.n_patterns), 0, -1):
+    for k in range(min(k_learned + 3, table.n_patterns), 0, -1):
         if str(k) not in own:
             own[str(k)] = round(bic(fit_classes(table, k, rng=np.random.default_rng(1), n_init=n_init)), 4)
             KEPT.write_text(json.dumps(kept, indent=1) + "\n")
-        far = far + 1 if k < learned and own[str(k)] < score - 100 else 0
+        far = far + 1 if k < k_learned and own[str(k)] < score - 100 else 0
         if far == 3:
             break
     k = max(own, key=lambda k: own[k])

@@ -50,14 +50,14 @@ FEW, MANY = 16, 32
 """Starts with each number of states, and with the best and those beside it. One in four is run to the end."""
 
 ANEW, ABOVE = 64, 3
-"""Starts of a hop that draws all states of a latent class model anew, and with how many numbers of states, from the best
-upwards: what is too much is merged."""
+"""Starts of a hop that draws all classes anew, with so many numbers of classes, the best and above: what is too much is
+merged."""
 
 LOOK, FALLS = 8, 3
 """States from which on the best are split instead, and numbers of states without a better score that end the look."""
 
 AGREE, HALF, QUARTER = 3, 0.5, 0.25
-"""Enough have found the best fit: so many, that are half of the starts, or a quarter of the starts that were improved."""
+"""It is enough if so many have found the best fit, and half of the starts, or a quarter of those that were improved."""
 
 SAME = 0.1
 """Ends of EM at a gain of 0.01 that differ by less in the log-likelihood are the same optimum."""
@@ -144,7 +144,9 @@ class Screened(Learner):
         before, best = tried.get(k, (0, -np.inf))
         tried[k] = (before + n, max(best, task.score(found)))
         ends = [*state.memory["ends"], *([found.n_parameters, value] for value in reached.tolist())]
-        after = state.considering(task, f"{phase}: {k}", found, ends=ends, tried=[[k, *own] for k, own in tried.items()])
+        after = state.considering(
+            task, f"{phase}: {k}", found, ends=ends, tried=[[k, *own] for k, own in tried.items()]
+        )
         if phase == "look":
             best_k = max(tried, key=lambda k: tried[k][1])
             if k == task.max_states or k - best_k >= FALLS:
