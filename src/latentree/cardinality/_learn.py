@@ -171,7 +171,7 @@ def learn(
     first = _first_model(table, entry, own, skeleton, start)
     if not entry.ends and clock.budget.seconds is None and clock.budget.iterations is None:
         raise bad_parameter("budget", "cardinality.learn", f"given, since {method} does not end by itself", None)
-    task = Task(table, criterion, own, clock, first, start is not None)
+    task = Task(table, criterion, own, clock, first, start is not None, checkpoint is not None)
 
     storage = None
     if checkpoint is not None:

@@ -13,6 +13,7 @@ import numpy as np
 from .._trace import Step
 from ..checkpoint import pack_model, unpack_model
 from ..estimation._fit import Fit, evaluate
+from ..method import OutOfTime
 from ..runner import StopReason
 from ._task import Settings, Task
 
@@ -177,6 +178,8 @@ class Learner(ABC):
         """One attempt further, and the line of the trace."""
         task.scored.clear()
         after = self.advance(task, state, rng).with_visited(task)
+        if task.resumable and task.clock.expired:  # perhaps broken off, so that going on from it would end elsewhere
+            raise OutOfTime
         return after, after.line(len(scored_models(task)))
 
     def done(self, task: Task, state: LearnerState) -> StopReason | None:

@@ -76,6 +76,8 @@ class Task:
         The model to start from.
     given : bool
         Whether that is a model to improve; otherwise its parameters mean nothing.
+    resumable : bool
+        Whether the work is kept in a file: then a step that ran out of time is dropped, to be taken again as a whole.
     scored : list of (Fit, float)
         What was scored since the learner last cleared it.
     """
@@ -86,6 +88,7 @@ class Task:
     clock: Clock = field(default_factory=lambda: Budget().start())
     start: Model | None = None
     given: bool = False
+    resumable: bool = False
     scored: list[tuple[Fit, float]] = field(default_factory=list, repr=False)
     _stars: list[Neighbourhood] = field(default_factory=list, repr=False)
 

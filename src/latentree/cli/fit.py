@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ..cardinality._registry import DEFAULT, learning_methods, require_time_limit
-from ..errors import Parameter, ParameterError
 from .app import INTERRUPTED
 from .command import command as command_, flag, option, session, warn, whole
 from .options import (
@@ -199,8 +198,8 @@ def _refuse_learning(options: dict[str, Any]) -> None:
     """Say that an option has nothing to do when the numbers of classes are given."""
     for name in ("max_classes", "method", "start"):
         if options[name] is not None:
-            text = "{parameter} is for a number of classes that is learned. Leave out {parameter} or --classes."
-            raise ParameterError(text, parameter=Parameter(name, "fit"))
+            own = f"--{name.replace('_', '-')}"
+            raise click.UsageError(f"{own} is for a number of classes that is learned. Leave out {own} or --classes.")
 
 
 def _best(comparison: Comparison, asked: tuple[int, ...]) -> Fit:

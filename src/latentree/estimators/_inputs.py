@@ -159,7 +159,7 @@ _LEARNING = {"max_classes": None, "method": DEFAULT, "start": None}
 
 def refuse_learning_options(given: LatentClass) -> None:
     """Say that an option has nothing to do when the number of classes is given."""
-    values = {**given.get_params(deep=False)}
+    values = given.get_params(deep=False)
     for name, default in {**_LEARNING, "score": "bic"}.items():
         if values[name] is not default and values[name] != default:
             text = (

@@ -164,6 +164,10 @@ class LatentClass(ClassPredictor, RowDensity, ModelEstimator):
     ) -> None:
         self._set_parameters(locals())
 
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """Return the parameters by name."""
+        return {**super().get_params(deep), "score": self.__dict__["score"]}
+
     _search: Mapping[str, Any] | None = None
     """How the number of classes was searched, if it was."""
 
