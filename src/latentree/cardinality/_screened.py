@@ -183,7 +183,7 @@ class Screened(Learner):
     def _hop(self, task: Task, state: LearnerState, node: str, rng: np.random.Generator) -> LearnerState:
         star = task.star(state.fit.model, node)
         kind = self._kind(state, rng)
-        found = self._after_hop(task, star, kind, rng)
+        found = self._after_hop(task, star, kind, state, rng)
         after = state.considering(task, f"hop: {kind}", found)
         gained = after.score > state.score + WORTHWHILE
         hops = {k: [n + (k == kind), won + (k == kind and gained)] for k, (n, won) in state.memory["hops"].items()}
@@ -205,13 +205,17 @@ class Screened(Learner):
         chance = np.array([(hops[kind][1] + 1) / (hops[kind][0] + 2) for kind in HOPS])
         return str(rng.choice(HOPS, p=chance / chance.sum()))
 
-    def _after_hop(self, task: Task, star: Neighbourhood, kind: str, rng: np.random.Generator) -> Fit | None:
+    def _after_hop(
+        self, task: Task, star: Neighbourhood, kind: str, state: LearnerState, rng: np.random.Generator
+    ) -> Fit | None:
         """Where a hop leads to, after all improvements there."""
         found, width = None, self.options.width
         if kind == "anew":
-            k = min(star.states.n + int(rng.integers(ABOVE)), task.max_states)
-            n = ANEW if star.is_whole else width
-            states, _ = run_starts(task, star, k, n, max(2, n // 16), rng)
+            states = self._anew(task, star, state, rng)
+            if states.n == star.states.n and star.is_whole:
+                end = task.evaluate(star, states)
+                if found_again(state, [_end(end)]):  # from there, nothing was found before
+                    return end
         else:
             found = screen(task, star, star.states, rng)
             drawn = (perturbed(found, rng, even=kind == "anywhere") for _ in range(width))
@@ -221,6 +225,12 @@ class Screened(Learner):
             states, _ = task.fit_states(star, starts, finalists=2)
         found = screen(task, star, states, rng, before=found)
         return self._whole(task, star, improve(task, star, found, rng, width)[1])
+
+    def _anew(self, task: Task, star: Neighbourhood, state: LearnerState, rng: np.random.Generator) -> States:
+        """The best of new starts; the first with the best number of states, to see whether they find the same."""
+        more = 0 if state.memory["hops"]["anew"][0] < AGREE else int(rng.integers(ABOVE))
+        n = ANEW if star.is_whole else self.options.width
+        return run_starts(task, star, min(star.states.n + more, task.max_states), n, max(2, n // 16), rng)[0]
 
     def _patience(self, task: Task, fit: Fit) -> int:
         tree = fit.model.tree
