@@ -81,7 +81,7 @@ class Learned:
         >>> from latentree import datasets
         >>> found = learn(datasets.load("carcinoma"), rng=np.random.default_rng(0), budget=Budget(iterations=4))
         >>> print(found.describe())  # doctest: +ELLIPSIS
-        Searched 1 to 4 classes by bic: 4 steps, ... models, ... s. The iteration limit was reached first. ...
+        Searched 1 to 5 classes by bic: 4 steps, ... models, ... s. The iteration limit was reached first. ...
         """
         sizes = sorted(own.n_states for own in self.visited)
         looked = f"{sizes[0]} to {sizes[-1]}" if sizes[0] < sizes[-1] else f"only {sizes[0]}"
@@ -161,7 +161,7 @@ def learn(
     >>> found.cardinality, round(found.score, 2)
     ({'z': 3}, -348.57)
     >>> [own.n_states for own in found.visited]
-    [1, 2, 3, 4, 5]
+    [1, 2, 3, 4, 5, 6]
     """
     entry = LEARNERS.find(method, owner="cardinality.learn")
     kind: type[Learner] = loaded(entry.reference)
