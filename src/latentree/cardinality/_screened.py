@@ -56,8 +56,8 @@ merged."""
 LOOK, FALLS = 8, 3
 """States from which on the best are split instead, and numbers of states without a better score that end the look."""
 
-AGREE, HALF, QUARTER = 3, 0.5, 0.25
-"""It is enough if so many have found the best fit, and half of the starts, or a quarter of those that were improved."""
+AGREE, MOSTLY, QUARTER = 3, 0.75, 0.25
+"""It is enough if so many have found the best fit: three in four of the starts, or one in four of those improved."""
 
 SAME = 0.1
 """Ends of EM at a gain of 0.01 that differ by less in the log-likelihood are the same optimum."""
@@ -255,7 +255,7 @@ def agreed(state: LearnerState) -> bool:
         return _is_star(state.fit)
     own, rounds = [end for end in state.memory["ends"] if end[0] == state.fit.n_parameters], state.memory["rounds"]
     return any(
-        found_again(state, ends) >= max(AGREE, share * len(ends)) for ends, share in ((own, HALF), (rounds, QUARTER))
+        found_again(state, ends) >= max(AGREE, share * len(ends)) for ends, share in ((own, MOSTLY), (rounds, QUARTER))
     )
 
 
