@@ -24,6 +24,7 @@ ORDER = [
     "_variables",
     "_data",
     "_table",
+    "_columns",
     "_tree",
     "_model",
     "_trace",

@@ -10,9 +10,11 @@ from typing import Any
 
 import numpy as np
 
+from .._columns import by_content
 from .._data import Data
-from .._model import Model
+from .._model import Counts, Model
 from .._registry import loaded
+from .._table import Table
 from .._trace import Step
 from .._tree import Tree
 from .._types import FloatArray
@@ -20,11 +22,11 @@ from ..errors import DataError, ModelError, bad_parameter
 from ..estimation._classes import reordered_states
 from ..estimation._em import em
 from ..estimation._fit import Fit, evaluate
-from ..method import Run, Storage, drive
+from ..method import Run, Storage, Whole, drive
 from ..runner import Budget, Clock, OnProgress, Progress, StopReason
 from ..score import SCORES
 from ._learner import Learner, LearnerState, Visited
-from ._registry import LEARNERS, Entry
+from ._registry import DEFAULT, LEARNERS, Entry, learning_methods
 from ._task import Criterion, Settings, Task
 
 SAME = 0.1
@@ -79,7 +81,7 @@ class Learned:
         >>> from latentree import datasets
         >>> found = learn(datasets.load("carcinoma"), rng=np.random.default_rng(0), budget=Budget(iterations=4))
         >>> print(found.describe())  # doctest: +ELLIPSIS
-        Searched 1 to 4 classes by bic: 4 steps, ... models, ... s. The iteration limit was reached first. ...
+        Searched 1 to 5 classes by bic: 4 steps, ... models, ... s. The iteration limit was reached first. ...
         """
         sizes = sorted(own.n_states for own in self.visited)
         looked = f"{sizes[0]} to {sizes[-1]}" if sizes[0] < sizes[-1] else f"only {sizes[0]}"
@@ -87,17 +89,23 @@ class Learned:
         text = f"Searched {looked} {word} by {self.criterion}: {_plural(self.steps, 'step')}, "
         models = sum(own.models for own in self.visited)
         text += f"{_plural(models, 'model')}, {self.seconds:.1f} s. {self.reason}"
+        return f"{text} {self._agreement}" if self._agreement else text
+
+    @property
+    def _agreement(self) -> str:
+        """How many independent starts found the model."""
         n = len(self.fit.starts)
-        if n > 1:
-            same = int((self.fit.starts >= self.fit.objective - SAME).sum())
-            text += f" {same} of {n} independent starts ended in this fit."
-        return text
+        if n == 1:
+            return ""
+        same = int((self.fit.starts == self.fit.starts[0]).sum()) if self.fit.starts[0] == self.fit.objective else 0
+        text = f"{same or 'None'} of {n} independent starts that were run to the end found this fit."
+        return text if same > 1 else f"{text} More time or another seed may find a better one."
 
 
 def learn(
     table: Data,
     *,
-    method: str = "screened",
+    method: str = DEFAULT,
     skeleton: Tree | None = None,
     start: Model | None = None,
     score: str | Criterion = "bic",
@@ -153,7 +161,7 @@ def learn(
     >>> found.cardinality, round(found.score, 2)
     ({'z': 3}, -348.57)
     >>> [own.n_states for own in found.visited]
-    [1, 2, 3, 4, 5]
+    [1, 2, 3, 4, 5, 6]
     """
     entry = LEARNERS.find(method, owner="cardinality.learn")
     kind: type[Learner] = loaded(entry.reference)
@@ -163,7 +171,7 @@ def learn(
     first = _first_model(table, entry, own, skeleton, start)
     if not entry.ends and clock.budget.seconds is None and clock.budget.iterations is None:
         raise bad_parameter("budget", "cardinality.learn", f"given, since {method} does not end by itself", None)
-    task = Task(table, criterion, own, clock, first, start is not None)
+    task = Task(table, criterion, own, clock, first, start is not None, checkpoint is not None)
 
     storage = None
     if checkpoint is not None:
@@ -197,7 +205,14 @@ def learn(
 
 
 def learn_classes(
-    table: Data, *, rng: np.random.Generator, on_progress: OnProgress | None = None, **options: Any
+    table: Data,
+    *,
+    rng: np.random.Generator,
+    method: str = DEFAULT,
+    max_classes: int | None = None,
+    start: Model | None = None,
+    on_progress: OnProgress | None = None,
+    **options: Any,
 ) -> Learned:
     """Learn a latent class model and how many classes it has.
 
@@ -207,6 +222,12 @@ def learn_classes(
         The data.
     rng : numpy.random.Generator
         Source of randomness.
+    method : str
+        One of :data:`LEARNERS` that learns the number of states.
+    max_classes : int, optional
+        Most classes. Default: as many as there are distinct rows.
+    start : Model, optional
+        A latent class model to improve. It is kept if nothing better is found.
     on_progress : callable, optional
         Takes :class:`~latentree.runner.Progress` events.
     **options
@@ -215,7 +236,7 @@ def learn_classes(
     Returns
     -------
     Learned
-        Class 0 is the largest.
+        Class 0 is the largest. Neither the order of the rows nor that of the columns changes the result.
 
     Examples
     --------
@@ -230,9 +251,46 @@ def learn_classes(
             (k,) = line.states.values()
             on_progress(Progress(line.operation, line.number, None, line.score, line.seconds, {"classes": k}))
 
-    found = learn(table, rng=rng, on_step=report, **options)
+    if LEARNERS.find(method, owner="learn_classes").fixed:
+        must = f"a method that learns the number of classes ({', '.join(learning_methods())})"
+        raise bad_parameter("method", "learn_classes", must, method)
+    most: dict[str, Any] = {"max_states": max_classes} if Whole(1).check(max_classes) else {}
+    if not most and max_classes is not None:
+        raise bad_parameter("max_classes", "learn_classes", f"{Whole(1)} or None", max_classes)
+    own = table
+    if isinstance(table, Table):  # neither the order of the columns nor that of the rows shall matter
+        own = table.select([table.names[i] for i in by_content(table)]).ordered()
+    start = None if start is None else _checked_classes(start, max_classes)
+    found = learn(own, rng=rng, method=method, start=start, on_step=report, **most, **options)
     order = np.argsort(-found.fit.model.table(0)[0], kind="stable")
-    return replace(found, fit=reordered_states(found.fit, 0, order))
+    return replace(found, fit=_in_columns(reordered_states(found.fit, 0, order), table))
+
+
+def _checked_classes(start: Model, most: int | None) -> Model:
+    """A latent class model to improve, rooted at its latent node."""
+    if len(start.tree.latent) == 1:
+        start = start.rerooted(int(start.tree.latent[0]))
+    if len(start.tree.latent) != 1 or (start.tree.parent[1:] != 0).any():
+        raise ModelError("The model to start from is not a latent class model: one latent node above all variables.")
+    k = int(start.tree.cardinality[0])
+    if most is not None and k > most:
+        raise ModelError("The model to start from has {k} classes, more than the {most} allowed.", k=k, most=most)
+    return start
+
+
+def _in_columns(fit: Fit, table: Data) -> Fit:
+    """The same fit of a latent class model, with leaves in the order of the columns."""
+    old = fit.model.tree
+    order = [0, *(old.node(name) for name in table.names)]
+
+    def moved(vector: FloatArray) -> FloatArray:
+        return np.concatenate([vector[old.offsets[v] : old.offsets[v + 1]] for v in order])
+
+    star = Tree.star(int(old.cardinality[0]), table.cardinalities)
+    tree = Tree(star.parent, star.cardinality, star.variable, (old.names[0], *table.names))
+    model = Model(tree, table.variables, moved(fit.model.parameters), fit.model.provenance)
+    counts = Counts(moved(fit.counts.vector), fit.counts.log_likelihood, fit.counts.weight)
+    return replace(fit, model=model, counts=counts, table=table)
 
 
 def _with_first_step(clock: Clock) -> Clock:
@@ -254,7 +312,8 @@ def _learned(
         score, seconds = task.score(fit), seconds + fit.seconds
     fit = replace(fit, seconds=seconds, reason=fit.reason if run.reason.complete else run.reason)
     if task.settings.prior is None:
-        fit = replace(fit, starts=_starts(fit, state.memory.get("ends", ())))
+        reached = [*state.memory.get("ends", ()), *state.memory.get("rounds", ())]
+        fit = replace(fit, starts=_starts(fit, state.fit.log_likelihood, reached))
     best = Visited.of(fit, score)
     key = tuple(best.states.values())
     models = state.visited[key].models if key in state.visited else 1
@@ -263,13 +322,16 @@ def _learned(
     return Learned(fit, score, criterion, method, run.trace, ordered, run.reason, run.steps - 1, seconds)
 
 
-def _starts(fit: Fit, ends: Sequence[Sequence[float]]) -> FloatArray:
+def _starts(fit: Fit, before: float, ends: Sequence[Sequence[float]]) -> FloatArray:
     """What independent starts with the same numbers of states have reached, best first.
 
-    They ended at a gain of 0.01 a step: those within ten times that of the best have found the same optimum.
+    They ended at a gain of 0.01 a step, as the best fit did ``before`` it was fitted to the end: those within ten times
+    that of it have found the same optimum.
     """
     best = fit.objective
-    found = [best if value > best - SAME else value for size, value in ends if size == fit.n_parameters]
+    found = [
+        best if abs(value - before) < SAME else min(value, best) for size, value in ends if size == fit.n_parameters
+    ]
     return np.sort(found or [best])[::-1]
 
 

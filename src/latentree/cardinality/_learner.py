@@ -13,6 +13,7 @@ import numpy as np
 from .._trace import Step
 from ..checkpoint import pack_model, unpack_model
 from ..estimation._fit import Fit, evaluate
+from ..method import OutOfTime
 from ..runner import StopReason
 from ._task import Settings, Task
 
@@ -98,6 +99,10 @@ class LearnerState:
             return replace(self, memory=kept, operation=operation, accepted=False)
         return replace(self, fit=found, score=score, memory=kept, operation=operation, accepted=True)
 
+    def remembering(self, **memory: Any) -> LearnerState:
+        """The state with other values in its memory."""
+        return replace(self, memory={**self.memory, **memory})
+
     def with_visited(self, task: Task) -> LearnerState:
         """The state that also remembers the models which the task has scored."""
         visited = dict(self.visited)
@@ -173,6 +178,8 @@ class Learner(ABC):
         """One attempt further, and the line of the trace."""
         task.scored.clear()
         after = self.advance(task, state, rng).with_visited(task)
+        if task.resumable and task.clock.expired:  # perhaps broken off, so that going on from it would end elsewhere
+            raise OutOfTime
         return after, after.line(len(scored_models(task)))
 
     def done(self, task: Task, state: LearnerState) -> StopReason | None:

@@ -8,6 +8,7 @@ model, whatever the tree. For a latent class model it is the whole model.
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -53,6 +54,7 @@ class Neighbourhood:
     model: Model
     nodes: tuple[int, ...]
     _plans: dict[int, Plan] = field(default_factory=dict, repr=False)
+    _whole: tuple[Neighbourhood, NDArray[np.intp]] | None = field(default=None, repr=False)  # whose rows these are
 
     @classmethod
     def around(cls, model: Model, table: Data, node: str | int) -> Neighbourhood:
@@ -68,10 +70,15 @@ class Neighbourhood:
         weights: FloatArray = np.bincount(row_of, weights=as_table(table).weights).astype(np.float64)
         return cls(evidence, weights, place.tree, place.model, place.nodes)
 
-    @property
+    @cached_property
     def widths(self) -> tuple[int, ...]:
         """How many states each neighbour has."""
         return tuple(self.tree.cardinality[1:].tolist())
+
+    @cached_property
+    def begin(self) -> NDArray[np.intp]:
+        """Where each neighbour's probabilities begin in a profile."""
+        return np.cumsum((0, *self.widths[:-1]), dtype=np.intp)
 
     @property
     def states(self) -> States:
@@ -107,7 +114,7 @@ class Neighbourhood:
         """
         kept = np.flatnonzero(weights > NEGLIGIBLE * self.weights)
         evidence = tuple(replace(e, ids=e.ids[kept]) for e in self.evidence)
-        return Neighbourhood(evidence, weights[kept], self.tree, self.model, self.nodes)
+        return Neighbourhood(evidence, weights[kept], self.tree, self.model, self.nodes, {}, (self, kept))
 
     def indicators(self, rows: NDArray[np.intp] | None = None) -> tuple[FloatArray, NDArray[np.bool_]]:
         """What is observed of the neighbours, as probabilities of their states side by side, and where anything is.
@@ -115,18 +122,27 @@ class Neighbourhood:
         A value is 1 in its column; of a frozen branch it is the likelihood, scaled to sum to one. ``rows``: of which
         rows; default all.
         """
-        blocks = blocks_of(self.widths)
-        n = len(self.weights) if rows is None else len(rows)
-        seen = np.zeros((n, sum(self.widths)))
+        if rows is None:
+            return self._indicators if self._whole is None else self.indicators(np.arange(len(self.weights)))
+        if self._whole is not None:
+            star, kept = self._whole
+            return star.indicators(kept[rows])
+        seen, known = self._indicators
+        return seen[rows], known[rows]
+
+    @cached_property
+    def _indicators(self) -> tuple[FloatArray, NDArray[np.bool_]]:
+        seen = np.zeros((len(self.weights), sum(self.widths)))
         known = np.zeros(seen.shape, dtype=bool)
+        blocks = blocks_of(self.widths)
         for e in self.evidence:
-            block, ids = blocks[e.node - 1], e.ids if rows is None else e.ids[rows]
+            block = blocks[e.node - 1]
             if e.likelihood is None:
-                shown = ids >= 0
-                seen[np.flatnonzero(shown), block.start + ids[shown]] = 1.0
+                shown = e.ids >= 0
+                seen[np.flatnonzero(shown), block.start + e.ids[shown]] = 1.0
                 known[shown, block] = True
             else:
-                likelihood = e.likelihood[ids]
+                likelihood = e.likelihood[e.ids]
                 total = likelihood.sum(axis=1, keepdims=True)
                 seen[:, block] = np.divide(likelihood, total, where=total > 0, out=np.zeros_like(likelihood))
                 known[:, block] = True

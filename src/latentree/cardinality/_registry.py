@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from .._registry import Registry
+from ..errors import bad_parameter
 
 
 @dataclass(frozen=True)
@@ -37,6 +38,9 @@ _SPLIT_MERGE = _entry("_split_merge:SplitMerge", "splitting, merging and adjusti
 _STANDARD3 = _entry("_standard:Standard3", "random starts with one state more or less")
 _FIXED = _entry("_standard:StandardFixed", "more and more random starts", ends=False, fixed=True)
 
+DEFAULT = "screened"
+"""The learner that is used unless another is named."""
+
 LEARNERS: Registry[Entry] = Registry(
     "method",
     {
@@ -56,3 +60,20 @@ LEARNERS: Registry[Entry] = Registry(
 )
 """Learners by name. Karciauskas' HLC algorithms are the same on a tree with several latent nodes. The last three are
 baselines that [Karciauskas2005] describes (3.1.2, 3.3), for one latent node."""
+
+
+def learning_methods() -> list[str]:
+    """The learners that find the number of classes of a latent class model.
+
+    Examples
+    --------
+    >>> learning_methods()[:3]
+    ['screened', 'Splitting', 'Standard']
+    """
+    return [name for name, entry in LEARNERS.items() if not entry.fixed and not name.startswith("HLC")]
+
+
+def require_time_limit(method: str, time_limit: float | None, owner: str) -> None:
+    """Say that a learner does not end by itself."""
+    if not LEARNERS.find(method, owner=owner).ends and time_limit is None:
+        raise bad_parameter("time_limit", owner, f"given, since {method} does not end by itself", None)

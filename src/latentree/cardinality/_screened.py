@@ -1,18 +1,23 @@
-"""Our own learner, and the default: split and merge what looks promising, many candidates side by side.
+"""Our own learner, and the default: independent starts first, then split and merge what looks promising.
 
-It joins Karciauskas' SplitMerge with what [Karciauskas2005] chapter 8 asks for: promising states are found by bounds
-on the likelihood (:mod:`._screening`), local EM follows every operation, and what remains of the candidates is run side
-by side on one plan. Three phases:
+It joins random starts and Karciauskas' SplitMerge with what [Karciauskas2005] chapter 8 asks for: promising states are
+found by bounds on the likelihood (:mod:`._screening`), local EM follows every operation, and what remains of the
+candidates is run side by side on one plan. Its phases:
 
+*look*, for latent class models: a few independent starts with 1, 2, 3, ... states, until three numbers in a row are no
+better, or until there are many states and more are still better;
 *grow*: split every state whose gain pays for its parameters, the better half of them at a time;
 *improve*: the most promising splits, merges, and pairs of both; the best result, while it raises the score;
-*hop*: several such changes at once, chosen at random among the promising ones or among all, or a new beginning; then
-improve. The end comes when many hops in a row have found nothing much better, or after three times as many in all.
+*confirm*: more independent starts with the best number of states, one more and one less;
+*hop*, only if starts disagree: many new starts, or several changes at once, chosen at random among the promising ones
+or among all; then improve.
+
+The end comes when enough independent starts have found the best model, or after many hops in vain.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -26,19 +31,36 @@ from ..runner import Budget, Clock, StopReason
 from ._learn import criterion_of
 from ._learner import Learner, LearnerState, first_state
 from ._neighbourhood import Neighbourhood
-from ._rounds import best_move, improve, new_states, perturbed
+from ._rounds import best_move, improve, perturbed
 from ._screening import screen
+from ._starts import run_starts
 from ._states import States
 from ._task import Criterion, Settings, Task
 
 HOPS = ("promising", "anywhere", "anew")
 """Kinds of hops: splits and merges of promising states, of any states, or all states drawn anew."""
 
-LEAST, MOST = 8, 40
-"""Bounds on the hops in vain after which it ends."""
+LEAST, MOST = 8, 100
+"""Bounds on the hops in vain after which it ends; on trees, where each costs more, half the latter."""
 
 IN_ALL = 3
 """How many times that many hops there are at most."""
+
+FEW, MANY = 16, 32
+"""Starts with each number of states, and with the best and those beside it. One in four is run to the end."""
+
+ANEW, ABOVE = 64, 3
+"""Starts of a hop that draws all classes anew, with so many numbers of classes, the best and above: what is too much is
+merged."""
+
+LOOK, FALLS = 8, 3
+"""States from which on the best are split instead, and numbers of states without a better score that end the look."""
+
+AGREE, MOSTLY, QUARTER = 3, 0.75, 0.25
+"""It is enough if so many have found the best fit: three in four of the starts, or one in four of those improved."""
+
+SAME = 0.1
+"""Ends of EM at a gain of 0.01 that differ by less in the log-likelihood are the same optimum."""
 
 WORTHWHILE = 0.5
 """Least gain of the score for which a hop was not in vain."""
@@ -48,52 +70,98 @@ WORTHWHILE = 0.5
 class ScreenedOptions(Settings):
     """Those of all learners (EM is accelerated and local first), and two more.
 
-    Hopping ends after ``effort`` hops in vain, divided by the distinct rows and by the states of all latent nodes; but
-    not before 8 (or 2 for each latent node), nor after 40.
+    Hopping ends after ``effort`` hops in vain, divided by the distinct rows and the size of the model; but not before 8
+    (or 2 for each latent node), nor after 100 (50 on trees).
     """
 
     accelerate: bool = option(True, Flag(), "whether EM is accelerated")
     local: bool = option(True, Flag(), "on trees, fit the tables around a changed node first")
     max_iterations: int = option(1000, Whole(1), "most steps of EM")
     width: int = option(16, Whole(2), "candidates of each kind that are fitted side by side")
-    effort: float = option(1e6, Number(above=0), "how long to go on hopping")
+    effort: float = option(1e8, Number(above=0), "how long to go on hopping")
 
 
 class Screened(Learner):
-    """Grow, improve, hop.
+    """Look, grow, improve, confirm, hop.
 
     Its memory: the ``phase``, the ``node`` whose turn it is, ``quiet`` attempts in a row without success, ``hops`` of
-    each kind (made, successful), and ``ends``: parameters and log-likelihood of what independent starts reached.
+    each kind (made, successful), ``tried``: starts and best score of each number of states, and parameters and
+    log-likelihood of what was reached by independent starts (``ends``) and by those that were improved (``rounds``).
     """
 
     Options = ScreenedOptions
 
     def start(self, task: Task, rng: np.random.Generator) -> LearnerState:
         """Fit the first model; one that was given is improved, not grown anew."""
-        phase = "improve" if task.given else "grow"
-        hops = {kind: [0, 0] for kind in HOPS}
-        return first_state(task, task.fit(task.first), phase=phase, node=0, quiet=0, hops=hops, ends=[])
+        fit = task.fit(task.first)
+        look = _is_star(fit) and task.max_states > 1
+        memory = {"node": 0, "quiet": 0, "hops": {kind: [0, 0] for kind in HOPS}, "rounds": []}
+        memory |= {"phase": "improve" if task.given else "look" if look else "grow"}
+        memory |= {"tried": [], "ends": []} if task.given else {"tried": [[1, 1, task.score(fit)]], "ends": [_end(fit)]}
+        return first_state(task, fit, **memory)
 
     def advance(self, task: Task, state: LearnerState, rng: np.random.Generator) -> LearnerState:
-        """One attempt at one latent node."""
+        """One attempt at one latent node, or with one number of states."""
         tree, phase = state.fit.model.tree, state.memory["phase"]
         names = sorted(tree.names[z] for z in tree.latent)
+        if phase in ("look", "confirm"):
+            return self._drawn(task, state, phase, rng)
         if phase == "hop":
             return self._hop(task, state, names[int(rng.integers(len(names)))], rng)
         node, quiet = int(state.memory["node"]), int(state.memory["quiet"])
         star = task.star(state.fit.model, names[node])
         found = self._grown(task, star, state, rng) if phase == "grow" else self._improved(task, star, rng)
         after = state.considering(task, phase, found)
-        if not after.accepted:  # the next node; the next phase when no node has anything left
-            node, quiet = (node + 1) % len(names), quiet + 1
-        else:
+        if after.accepted:
             quiet = 0
-        memory = dict(state.memory)
-        if quiet == len(names):
-            if phase == "improve" and not task.given and not any(n for n, _ in memory["hops"].values()):
-                memory["ends"] = [_end(after.fit)]  # grown from one state: a start of its own
-            phase, quiet = "improve" if phase == "grow" else "hop", 0
-        return replace(after, memory={**memory, "phase": phase, "node": node, "quiet": quiet})
+        else:  # the next node; the next phase when no node has anything left
+            node, quiet = (node + 1) % len(names), quiet + 1
+        after = after.remembering(node=node, quiet=quiet % len(names))
+        return self._next(task, after) if quiet == len(names) else after
+
+    def _next(self, task: Task, state: LearnerState) -> LearnerState:
+        """What comes when a phase has ended."""
+        if state.memory["phase"] == "grow":
+            return state.remembering(phase="improve")
+        if not task.given and _is_star(state.fit):
+            if self._unsure(task, state) is not None:
+                return state.remembering(phase="confirm")
+            if agreed(state):
+                return replace(state, reason=StopReason.EXHAUSTED)
+        return state.remembering(phase="hop")
+
+    # ---- independent starts ----------------------------------------------------------------------------------
+
+    def _drawn(self, task: Task, state: LearnerState, phase: str, rng: np.random.Generator) -> LearnerState:
+        """Independent starts with the next number of states, or with one that had too few."""
+        tried = {int(k): (int(n), float(score)) for k, n, score in state.memory["tried"]}
+        k = max(tried) + 1 if phase == "look" else self._unsure(task, state)
+        assert k is not None
+        star = task.star(state.fit.model, 0)
+        n = FEW if phase == "look" else MANY
+        states, reached = run_starts(task, star, k, n, n // 4, rng)
+        found = task.evaluate(star, states)
+        before, best = tried.get(k, (0, -np.inf))
+        tried[k] = (before + n, max(best, task.score(found)))
+        ends = [*state.memory["ends"], *([found.n_parameters, value] for value in reached.tolist())]
+        after = state.considering(
+            task, f"{phase}: {k}", found, ends=ends, tried=[[k, *own] for k, own in tried.items()]
+        )
+        if phase == "look":
+            best_k = max(tried, key=lambda k: tried[k][1])
+            if k == task.max_states or k - best_k >= FALLS:
+                return after.remembering(phase="improve")
+            return after.remembering(phase="grow") if k >= LOOK and best_k == k else after
+        if after.accepted:
+            return after.remembering(phase="improve")
+        return after if self._unsure(task, after) is not None else self._next(task, after)
+
+    def _unsure(self, task: Task, state: LearnerState) -> int | None:
+        """A number of states, of the best and those beside it, with which too few starts were made; None if none."""
+        best = int(state.fit.model.tree.cardinality[0])
+        made = {int(k): int(n) for k, n, _ in state.memory["tried"]}
+        near = (k for k in (best, best + 1, best - 1) if 1 < k <= task.max_states)
+        return next((k for k in near if made.get(k, 0) < MANY), None)
 
     # ---- phases ----------------------------------------------------------------------------------------------
 
@@ -114,51 +182,87 @@ class Screened(Learner):
 
     def _hop(self, task: Task, state: LearnerState, node: str, rng: np.random.Generator) -> LearnerState:
         star = task.star(state.fit.model, node)
-        kind = self._kind(state.memory["hops"], rng)
-        found = self._after_hop(task, star, kind, rng)
+        kind = self._kind(state, rng)
+        found = self._after_hop(task, star, kind, state, rng)
         after = state.considering(task, f"hop: {kind}", found)
         gained = after.score > state.score + WORTHWHILE
         hops = {k: [n + (k == kind), won + (k == kind and gained)] for k, (n, won) in state.memory["hops"].items()}
         quiet = 0 if gained else int(state.memory["quiet"]) + 1
-        memory = {**state.memory, "quiet": quiet, "hops": hops}
+        after = after.remembering(hops=hops, quiet=quiet)
         if found is not None and kind == "anew" and star.is_whole:  # nothing of the current model was kept
-            memory["ends"] = [*memory["ends"], _end(found)]
+            after = after.remembering(rounds=[*state.memory["rounds"], _end(found)])
         if gained and not star.is_whole:  # what was frozen may have something to gain from it
-            memory |= {"phase": "improve", "quiet": 0}
+            after = after.remembering(phase="improve", quiet=0)
         patience = self._patience(task, after.fit)
-        enough = quiet >= patience or sum(n for n, _ in hops.values()) >= IN_ALL * patience
-        return replace(after, memory=memory, reason=StopReason.EXHAUSTED if enough else None)
+        enough = quiet >= patience or sum(n for n, _ in hops.values()) >= IN_ALL * patience or agreed(after)
+        return replace(after, reason=StopReason.EXHAUSTED if enough else None)
 
-    def _kind(self, hops: Mapping[str, Sequence[int]], rng: np.random.Generator) -> str:
-        """What has led further is chosen more often."""
+    def _kind(self, state: LearnerState, rng: np.random.Generator) -> str:
+        """New starts first, and as long as they reach the best; otherwise what has led further more often."""
+        hops = state.memory["hops"]
+        if hops["anew"][0] < AGREE or found_again(state, state.memory["rounds"]) > 1:
+            return "anew"
         chance = np.array([(hops[kind][1] + 1) / (hops[kind][0] + 2) for kind in HOPS])
         return str(rng.choice(HOPS, p=chance / chance.sum()))
 
-    def _after_hop(self, task: Task, star: Neighbourhood, kind: str, rng: np.random.Generator) -> Fit | None:
+    def _after_hop(
+        self, task: Task, star: Neighbourhood, kind: str, state: LearnerState, rng: np.random.Generator
+    ) -> Fit | None:
         """Where a hop leads to, after all improvements there."""
-        found, starts, width = None, [], self.options.width
+        found, width = None, self.options.width
         if kind == "anew":
-            n = min(star.states.n + int(rng.integers(2)), task.max_states)
-            starts = [new_states(star, star.states, n, rng) for _ in range(width)]
+            states = self._anew(task, star, state, rng)
+            if states.n == star.states.n and star.is_whole:
+                end = task.evaluate(star, states)
+                if found_again(state, [_end(end)]):  # from there, nothing was found before
+                    return end
         else:
             found = screen(task, star, star.states, rng)
             drawn = (perturbed(found, rng, even=kind == "anywhere") for _ in range(width))
             starts = [states for states in drawn if states is not None]
-        if not starts:
-            return None
-        states, _ = task.fit_states(star, starts, finalists=2)
+            if not starts:
+                return None
+            states, _ = task.fit_states(star, starts, finalists=2)
         found = screen(task, star, states, rng, before=found)
         return self._whole(task, star, improve(task, star, found, rng, width)[1])
 
+    def _anew(self, task: Task, star: Neighbourhood, state: LearnerState, rng: np.random.Generator) -> States:
+        """The best of new starts; the first with the best number of states, to see whether they find the same."""
+        more = 0 if state.memory["hops"]["anew"][0] < AGREE else int(rng.integers(ABOVE))
+        n = ANEW if star.is_whole else self.options.width
+        return run_starts(task, star, min(star.states.n + more, task.max_states), n, max(2, n // 16), rng)[0]
+
     def _patience(self, task: Task, fit: Fit) -> int:
-        states = fit.model.tree.cardinality[fit.model.tree.latent]
-        enough = max(LEAST, 2 * len(states))
-        limit = self.options.effort / (task.table.n_patterns * int(states.sum()))
-        return int(np.clip(limit, enough, max(MOST, enough)))
+        tree = fit.model.tree
+        enough = max(LEAST, 2 * len(tree.latent))
+        limit = self.options.effort / (task.table.n_patterns * tree.size)
+        return int(np.clip(limit, enough, max(MOST if _is_star(fit) else MOST // 2, enough)))
 
     def _whole(self, task: Task, star: Neighbourhood, states: States) -> Fit:
         """The whole model with these states, all of its tables fitted."""
         return task.evaluate(star, states) if star.is_whole else task.fit(star.whole(states))
+
+
+def found_again(state: LearnerState, ends: Sequence[Sequence[float]]) -> int:
+    """How many of some ends are the best fit."""
+    size, best = _end(state.fit)
+    return sum(own == size and abs(value - best) < SAME for own, value in ends)
+
+
+def agreed(state: LearnerState) -> bool:
+    """Whether independent starts agree in the best fit; with one state there is but one."""
+    if not _is_star(state.fit) or state.fit.model.tree.cardinality[0] == 1:
+        return _is_star(state.fit)
+    own, rounds = [end for end in state.memory["ends"] if end[0] == state.fit.n_parameters], state.memory["rounds"]
+    return any(
+        found_again(state, ends) >= max(AGREE, share * len(ends)) for ends, share in ((own, MOSTLY), (rounds, QUARTER))
+    )
+
+
+def _is_star(fit: Fit) -> bool:
+    """Whether a model is a latent class model, the latent node being its root."""
+    tree = fit.model.tree
+    return len(tree.latent) == 1 and int(tree.latent[0]) == 0 and bool((tree.parent[1:] == 0).all())
 
 
 def _end(fit: Fit) -> list[float]:

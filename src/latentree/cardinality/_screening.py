@@ -20,11 +20,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from .._types import FloatArray
 from ..engine._plan import Evidence
 from ._neighbourhood import Neighbourhood, posterior_of
-from ._states import States, blocks_of, flat_pairs, xlogx
+from ._states import States, blocks_of, flat_states, xlogx
 from ._task import Task
 
 SHARE = 0.3
@@ -79,7 +80,7 @@ def screen(
         if len(data.weights) < 2 or states.n >= task.max_states:
             continue
         near_rows = around_rows(data, states.profiles[s], rng, 2 * n_init)  # pairs of states
-        starts = flat_pairs(near_rows.reshape(n_init, 2, -1), data.widths)
+        starts = flat_states(np.full((n_init, 2), 0.5), near_rows.reshape(n_init, 2, -1), data.widths)
         two, likelihood = task.fit_states(data, starts, tol=0.1, max_iterations=60)
         own = np.flatnonzero(weights > 0)
         one = float(weights[own] @ (log_joint[own, s] - np.log(states.sizes[s])))
@@ -101,10 +102,15 @@ def _unchanged(states: States, before: States) -> dict[int, int]:
 def around_rows(data: Neighbourhood, profile: FloatArray, rng: np.random.Generator, n: int) -> FloatArray:
     """Profiles that follow a row of the data each, and otherwise the profile given."""
     rows = rng.choice(len(data.weights), size=n, p=data.weights / data.weights.sum())
+    return following(data, profile, rows)
+
+
+def following(data: Neighbourhood, profile: FloatArray, rows: NDArray[np.intp]) -> FloatArray:
+    """A profile for each of these rows: it follows the row, and otherwise the profile given."""
     seen, known = data.indicators(rows)
     own = np.maximum(profile, 1e-6)  # no value is ruled out from the start
     near = np.where(known, SHARE * seen + (1 - SHARE) * own, own)
-    sums = np.add.reduceat(near, [b.start for b in blocks_of(data.widths)], axis=1)
+    sums = np.add.reduceat(near, data.begin, axis=1)
     out: FloatArray = near / np.repeat(sums, data.widths, axis=1)
     return out
 
@@ -143,18 +149,15 @@ def _profile_terms(
     star: Neighbourhood, soft: list[tuple[Evidence, FloatArray]], merged: FloatArray, a: int, others: slice
 ) -> FloatArray:
     """Log-likelihood of what is seen of the neighbours, the merged states having their expected counts as profiles."""
-    blocks = blocks_of(star.widths)
-    out = np.zeros(len(merged))
-    frozen = {e.node for e, _ in soft}
-    for v, b in enumerate(blocks, start=1):
-        own = merged[:, b]
-        if v not in frozen:
-            out += xlogx(own).sum(axis=1) - xlogx(own.sum(axis=1))
+    sums = np.add.reduceat(merged, star.begin, axis=1)
+    out: FloatArray = xlogx(merged).sum(axis=1) - xlogx(sums).sum(axis=1)
+    blocks = blocks_of(star.widths) if soft else []
     for e, mass in soft:
         own = merged[:, blocks[e.node - 1]]
-        profile = own / np.maximum(own.sum(axis=1, keepdims=True), 1e-300)
+        total = own.sum(axis=1, keepdims=True)
+        out -= xlogx(own).sum(axis=1) - xlogx(total[:, 0])  # what a frozen branch shows is not its state
         with np.errstate(divide="ignore"):
-            log_p = np.log(np.asarray(e.likelihood) @ profile.T)
+            log_p = np.log(np.asarray(e.likelihood) @ (own / np.maximum(total, 1e-300)).T)
         if e.log_scale is not None:
             log_p += e.log_scale[:, None]
         together = mass[:, a, None] + mass[:, others]

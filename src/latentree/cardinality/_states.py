@@ -39,10 +39,10 @@ def _order(k: int, widths: tuple[int, ...]) -> NDArray[np.intp]:
     return np.concatenate([np.empty(0, dtype=np.intp), *(at[:, b].ravel() for b in blocks_of(widths))])
 
 
-def flat_pairs(profiles: FloatArray, widths: tuple[int, ...]) -> FloatArray:
-    """Flat vectors of several pairs of states of equal size; ``profiles`` is an array [pairs, 2, sum of widths]."""
-    n = len(profiles)
-    return np.hstack([np.full((n, 2), 0.5), profiles.reshape(n, -1)[:, _order(2, widths)]])
+def flat_states(sizes: FloatArray, profiles: FloatArray, widths: tuple[int, ...]) -> FloatArray:
+    """Flat vectors of several sets of states: ``sizes`` [sets, k] and ``profiles`` [sets, k, sum of widths]."""
+    n, k = sizes.shape
+    return np.hstack([sizes, profiles.reshape(n, -1)[:, _order(k, widths)]])
 
 
 @dataclass(frozen=True, eq=False)

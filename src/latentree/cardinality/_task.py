@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -76,6 +76,8 @@ class Task:
         The model to start from.
     given : bool
         Whether that is a model to improve; otherwise its parameters mean nothing.
+    resumable : bool
+        Whether the work is kept in a file: then a step that ran out of time is dropped, to be taken again as a whole.
     scored : list of (Fit, float)
         What was scored since the learner last cleared it.
     """
@@ -86,7 +88,9 @@ class Task:
     clock: Clock = field(default_factory=lambda: Budget().start())
     start: Model | None = None
     given: bool = False
+    resumable: bool = False
     scored: list[tuple[Fit, float]] = field(default_factory=list, repr=False)
+    _stars: list[Neighbourhood] = field(default_factory=list, repr=False)
 
     @property
     def first(self) -> Model:
@@ -145,8 +149,14 @@ class Task:
     # ---- one latent node and its neighbours --------------------------------------------------------------------
 
     def star(self, model: Model, node: str | int) -> Neighbourhood:
-        """The neighbourhood of a latent node."""
-        return Neighbourhood.around(model, self.table, node)
+        """The neighbourhood of a latent node; that of a latent class model, with its plans, is made once."""
+        for known in self._stars:
+            if model.tree.names == known.model.tree.names and (model.tree.parent == known.model.tree.parent).all():
+                return replace(known, model=model)
+        star = Neighbourhood.around(model, self.table, node)
+        if star.is_whole and star.nodes == tuple(range(model.tree.n_nodes)):
+            self._stars.append(star)
+        return star
 
     def fit_states(
         self,
@@ -159,6 +169,21 @@ class Task:
         max_iterations: int | None = None,
     ) -> tuple[States, float]:
         """Multiple restart EM in a star, from states of equal number; the best, and its log-likelihood."""
+        runs = self.run_states(star, starts, q=q, finalists=finalists, tol=tol, max_iterations=max_iterations)
+        best = int(np.argmax(runs.objectives))
+        return States.of(runs.parameters(best), star.widths), runs.counts(best).log_likelihood
+
+    def run_states(
+        self,
+        star: Neighbourhood,
+        starts: Sequence[States] | FloatArray,
+        *,
+        q: float | None = None,
+        finalists: int = 1,
+        tol: float | None = None,
+        max_iterations: int | None = None,
+    ) -> EmRuns:
+        """Multiple restart EM in a star, from states of equal number; the runs that went to the end."""
         s = self.settings
         flat = starts if isinstance(starts, np.ndarray) else np.stack([states.flat for states in starts])
         plan = star.plan(flat.shape[1] // (1 + sum(star.widths)))
@@ -177,8 +202,7 @@ class Task:
         )
         if stopped is StopReason.INTERRUPTED:
             raise KeyboardInterrupt
-        best = int(np.argmax(runs.objectives))
-        return States.of(runs.parameters(best), star.widths), runs.counts(best).log_likelihood
+        return runs
 
     def evaluate(self, star: Neighbourhood, states: States) -> Fit:
         """The whole model with these states at the node, evaluated without EM."""

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from ..cardinality._registry import DEFAULT, learning_methods, require_time_limit
 from .app import INTERRUPTED
-from .command import command as command_, flag, option, session, warn
+from .command import command as command_, flag, option, session, warn, whole
 from .options import (
     assign_option,
     data_argument,
@@ -20,7 +21,7 @@ from .options import (
     score_option,
 )
 from .output import emit, note, print_report, tell_resumed
-from .types import CLASSES
+from .types import CLASSES, Choice
 
 if TYPE_CHECKING:
     from .._table import Table
@@ -37,6 +38,7 @@ latentree fit carcinoma --classes 1-4
 latentree fit survey.csv --drop id --classes 1-6 --out model.json --assign rows.csv
 latentree fit survey.csv --columns sex,smokes,age --bins age=3 --classes 3
 latentree fit counts.csv --weights n --classes 2-5 --score aic --n-init 200 --seed 1
+latentree fit survey.csv --drop id --max-classes 6 --score aic
 latentree fit big.csv --classes 2-20 --time-limit 60 --json > fit.json
 latentree fit big.csv --classes 2-20 --resume big.checkpoint --out model.json
 """
@@ -50,10 +52,26 @@ MODELS, OUTPUT = "Which models", "Output"
     "--classes NUMBERS",
     MODELS,
     "Numbers of classes to try: 3, 2,4 or 1-6. With more than one, a single class is always compared too. "
-    "Default: the number is learned, by splitting and merging classes.",
+    "Default: the number is learned, by random starts and by splitting and merging classes.",
     type=CLASSES,
 )
 @score_option(MODELS, "What decides between them")
+@whole(
+    "--max-classes", MODELS, "Most classes when their number is learned. Default: as many as there are distinct rows."
+)
+@option(
+    "--method NAME",
+    MODELS,
+    f"How the number is learned: {', '.join(learning_methods())}. The first looks at starts, splits and merges; the "
+    "others are those of the literature, and some need --time-limit.",
+    type=Choice(learning_methods()),
+)
+@option(
+    "--start MODEL",
+    MODELS,
+    "Improve the latent class model of this file when the number is learned.",
+    type=click.Path(),
+)
 @resume_option(MODELS)
 @fitting_options
 @learning_options
@@ -94,7 +112,9 @@ def command(
 
     resume = options["resume"]
     files = {"--out": (MODEL, out), "--assign": (ROWS, assign), "--resume": (CHECKPOINT, resume)}
-    outputs = Outputs("fit", files, [data], force=force)
+    outputs = Outputs("fit", files, [data, options["start"]], force=force)
+    if options["classes"] is not None:
+        _refuse_learning(options)
     source, table = read_to_learn(data, options)
     outputs.check_rows("--assign", assign, header(source.frame))
     score = options["score"]
@@ -149,13 +169,19 @@ def learned(table: Table, options: dict[str, Any], scores: Sequence[str]) -> Com
 
     from ..cardinality import learn_classes
     from ..comparison import searched
+    from .data import load_model
     from .limit import clock_for
     from .progress import meter
 
+    method, start = options["method"] or DEFAULT, options["start"]
+    require_time_limit(method, options["time_limit"], "fit")
     tell_resumed(options["resume"])
     with meter(None) as shown:
         found = learn_classes(
             table,
+            method=method,
+            max_classes=options["max_classes"],
+            start=None if start is None else load_model(start),
             rng=np.random.default_rng(options["seed"]),
             score=scores[0],
             budget=clock_for(options["time_limit"], table),
@@ -166,6 +192,14 @@ def learned(table: Table, options: dict[str, Any], scores: Sequence[str]) -> Com
             n_jobs=options["n_jobs"],
         )
     return searched(found, scores, seed=options["seed"])
+
+
+def _refuse_learning(options: dict[str, Any]) -> None:
+    """Say that an option has nothing to do when the numbers of classes are given."""
+    for name in ("max_classes", "method", "start"):
+        if options[name] is not None:
+            own = f"--{name.replace('_', '-')}"
+            raise click.UsageError(f"{own} is for a number of classes that is learned. Leave out {own} or --classes.")
 
 
 def _best(comparison: Comparison, asked: tuple[int, ...]) -> Fit:

@@ -23,6 +23,7 @@ from .._options import AnyOf, Constraint, Flag, Number, OneOf, Text, Whole
 from .._table import Table, checked_weights
 from .._types import FloatArray
 from .._variables import Variable
+from ..cardinality._registry import DEFAULT, require_time_limit
 from ..errors import Advice, DataError, Parameter, ParameterError, bad_parameter
 from ..formats._frame import refuse_missing_weights
 from ..runner import Progress
@@ -42,6 +43,7 @@ __all__ = [
     "generator",
     "learn_options",
     "parameters_of",
+    "refuse_learning_options",
     "report_progress",
     "softened",
     "validated",
@@ -87,6 +89,7 @@ _NONE = OneOf(None)
 _CONSTRAINTS: Constraints = {
     "n_classes": AnyOf(Whole(1), OneOf("auto")),
     "n_init": Whole(1),
+    "max_classes": AnyOf(Whole(1), _NONE),
     "prior": AnyOf(Number(least=1), Worded(Mapping, "a mapping of them by name"), _NONE),
     "method": Text("the name of a method"),
     "start": AnyOf(Worded(Model, "a Model"), _NONE),
@@ -146,7 +149,23 @@ def learn_options(given: LatentClass) -> dict[str, Any]:
     options = fit_options(given)
     polish = {name: options.pop(name) for name in ("tol", "max_iterations")}
     del options["n_init"]
-    return {**options, "polish": polish}
+    require_time_limit(given.method, given.time_limit, "LatentClass")
+    search = {"score": given.__dict__["score"], **{name: getattr(given, name) for name in _LEARNING}}
+    return {**options, **search, "polish": polish}
+
+
+_LEARNING = {"max_classes": None, "method": DEFAULT, "start": None}
+
+
+def refuse_learning_options(given: LatentClass) -> None:
+    """Say that an option has nothing to do when the number of classes is given."""
+    values = given.get_params(deep=False)
+    for name, default in {**_LEARNING, "score": "bic"}.items():
+        if values[name] is not default and values[name] != default:
+            text = (
+                "{parameter} is for a number of classes that is learned: n_classes='auto'. Got n_classes={n} as well."
+            )
+            raise ParameterError(text, parameter=Parameter(name, "LatentClass"), n=given.n_classes)
 
 
 def report_progress(event: Progress) -> None:

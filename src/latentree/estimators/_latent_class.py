@@ -16,14 +16,24 @@ from .._model import Model
 from .._table import as_table
 from .._types import FloatArray
 from ..cardinality import learn_classes
+from ..cardinality._task import Criterion
 from ..comparison import search_summary
 from ..diagnostics import findings
 from ..estimation import ITERATIONS, TOLERANCE, Fit, fit_classes
 from ..runner import Budget
 from ..score import Assignment, BootstrapLrt, StandardErrors
 from ..score._uncertainty import Method as ErrorMethod
-from ._base import ClassPredictor, ModelEstimator, RowDensity, posteriors
-from ._inputs import Bins, RandomState, check_parameters, fit_options, generator, learn_options
+from ._base import ClassPredictor, ModelEstimator, RowDensity, ScoreMethod, posteriors
+from ._inputs import (
+    Bins,
+    RandomState,
+    check_parameters,
+    fit_options,
+    generator,
+    learn_options,
+    parameters_of,
+    refuse_learning_options,
+)
 
 __all__ = ["LatentClass"]
 
@@ -34,11 +44,21 @@ class LatentClass(ClassPredictor, RowDensity, ModelEstimator):
     Parameters
     ----------
     n_classes : int or "auto", default 2
-        Number of classes. ``"auto"`` learns it: the number whose fit has the best BIC, found by splitting and merging
-        classes; see :func:`latentree.cardinality.learn`.
+        Number of classes. ``"auto"`` learns it: the number whose fit has the best score, found by random starts and by
+        splitting and merging classes; see :func:`latentree.cardinality.learn_classes`.
     n_init : int, default 64
         Random starts, unless the number of classes is learned. After a few steps the worse half is given up, again and
         again; the last 8 are run to the end and the best of them is kept.
+    score : str or callable, default "bic"
+        What decides when the number of classes is learned: a name in :data:`latentree.score.SCORES`, or a function of a
+        fit, of which higher is better.
+    max_classes : int, optional
+        Most classes when their number is learned. Default: as many as there are distinct rows.
+    method : str, default "screened"
+        How the number of classes is learned: a name in :data:`latentree.cardinality.LEARNERS`. Methods that do not end
+        by themselves need a ``time_limit``.
+    start : Model, optional
+        A latent class model to improve when the number of classes is learned. It is kept if nothing better is found.
     prior : float, mapping or None, default None
         Dirichlet parameter of all probabilities: 1 is flat, above 1 keeps them away from 0 and 1. A mapping gives it
         for some variables by name. None is maximum likelihood.
@@ -126,6 +146,10 @@ class LatentClass(ClassPredictor, RowDensity, ModelEstimator):
         n_classes: int | str = 2,
         *,
         n_init: int = 64,
+        score: str | Criterion = "bic",
+        max_classes: int | None = None,
+        method: str = "screened",
+        start: Model | None = None,
         prior: float | Mapping[str, ArrayLike] | None = None,
         bins: Bins = None,
         keep_levels: bool = False,
@@ -139,6 +163,10 @@ class LatentClass(ClassPredictor, RowDensity, ModelEstimator):
         verbose: int = 0,
     ) -> None:
         self._set_parameters(locals())
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """Return the parameters by name."""
+        return {**super().get_params(deep), "score": self.__dict__["score"]}
 
     _search: Mapping[str, Any] | None = None
     """How the number of classes was searched, if it was."""
@@ -169,9 +197,12 @@ class LatentClass(ClassPredictor, RowDensity, ModelEstimator):
         budget = Budget(seconds=self.time_limit)
         self._search = None
         if self.n_classes == "auto":
-            found = learn_classes(table, rng=rng, budget=budget, checkpoint=self.checkpoint, **learn_options(self))
+            own = learn_options(self)
+            with parameters_of("LatentClass"):
+                found = learn_classes(table, rng=rng, budget=budget, checkpoint=self.checkpoint, **own)
             self._search, fit = search_summary(found), found.fit
         else:
+            refuse_learning_options(self)
             n, own = int(self.n_classes), fit_options(self)
             fit = fit_classes(table, n, rng=rng, budget=budget, checkpoint=self.checkpoint, **own)
         self._keep(replace(fit, seed=seed))
@@ -190,6 +221,8 @@ class LatentClass(ClassPredictor, RowDensity, ModelEstimator):
         self.warnings_ = [f.text for f in findings(fit) if f.loud]
 
     # ---- using it --------------------------------------------------------------------------------------------
+
+    score = ScoreMethod(RowDensity.score)
 
     def predict_proba(self, X: Any) -> FloatArray:
         """Return P(class | row).
