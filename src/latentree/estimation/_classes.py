@@ -17,6 +17,9 @@ from ..errors import bad_parameter
 from ._fit import Fit
 from ._restarts import RestartOptions, fit_restarts
 
+FEW_STARTS = 8
+"""Starts that are drawn when there is no time for more than one step from each."""
+
 
 def fit_classes(
     table: Data, n_classes: int, *, rng: np.random.Generator, n_init: int = 64, finalists: int = 8, **options: Any
@@ -57,6 +60,8 @@ def fit_classes(
     uniform = np.concatenate([np.full(r * k, 1.0 / k) for r, k in zip(tree.rows, tree.cardinality, strict=True)])
     model = Model(tree, table.variables, uniform)
     n_init = 1 if n_classes == 1 else own.n_init  # of one class there is but one fit
+    if own.checkpoint is None and own.clock().expired:
+        n_init = min(n_init, FEW_STARTS)
     near_rows = row_starts(tree, table, (n_init + 1) // 2, rng)
     own = replace(own, n_init=n_init, finalists=min(own.finalists, n_init), starts=near_rows)
     fit = fit_restarts(model, table, own)
@@ -82,11 +87,11 @@ def row_starts(tree: Tree, table: Data, n: int, rng: np.random.Generator, *, sha
         counts = counts + max(1e-3 * counts.sum(), 1e-300)  # no state is ruled out from the start
         shares.append(counts / counts.sum())
     out = np.empty((n, tree.size))
-    for start, seen_rows in zip(out, rows, strict=True):
-        start[:k] = 1.0 / k
-        for v, (overall, seen) in enumerate(zip(shares, seen_rows.T, strict=True), start=1):
-            own = np.where(seen[:, None] >= 0, np.arange(len(overall)) == seen[:, None], overall)
-            start[tree.offsets[v] : tree.offsets[v + 1]] = ((1 - share) * overall + share * own).ravel()
+    out[:, :k] = 1.0 / k
+    for v, overall in enumerate(shares, start=1):
+        seen = rows[:, :, v - 1, None]
+        own = np.where(seen >= 0, np.arange(len(overall)) == seen, overall)
+        out[:, tree.offsets[v] : tree.offsets[v + 1]] = ((1 - share) * overall + share * own).reshape(n, -1)
     return out
 
 

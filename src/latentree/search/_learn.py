@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import warnings
 from collections.abc import Callable, Mapping, Sequence
@@ -146,13 +147,14 @@ def learn(
         raise DataError(f"Learning a tree needs at least three variables. Got {', '.join(table.names)}.")
     search = _method(method, options)
     # sums do not depend on the order of columns and rows
+    clock = budget if isinstance(budget, Clock) else (budget or Budget()).start()
     names = table.names
-    whole = table.select([names[i] for i in by_content(table)]).ordered()
+    late = clock.expired and checkpoint is None  # nothing will be searched, so that the order of columns is no matter
+    whole = table if late else table.select([names[i] for i in by_content(table)]).ordered()
     varying = _varying(whole)
     aside = 3 <= len(varying) < whole.n_variables
     core = whole.select([whole.names[i] for i in varying]).ordered() if aside else whole
     criterion = Criterion.of(score, core)
-    clock = budget if isinstance(budget, Clock) else (budget or Budget()).start()
     task = Task(core, criterion, _threads(n_jobs), clock, _start(start, core, table), on_progress, executor)
     none = _independent(task)
     if len(varying) < 3:
@@ -311,8 +313,13 @@ def _independent(task: Task) -> Point:
     """The model without structure: one latent of one state."""
     table = task.table
     tree = Tree.star(1, table.cardinalities, table.names)
-    shares = [_shares(table, i) for i in range(table.n_variables)]
-    fit = evaluate(Model(tree, table.variables, np.concatenate([[1.0], *shares])), table)
+    counts = [_counts(table, i) for i in range(table.n_variables)]
+    shares = np.concatenate([[1.0], *map(_normalised, counts)])
+    vector = np.concatenate([[float(table.weights.sum())], *counts])
+    seen = vector > 0
+    log_likelihood = math.fsum((vector[seen] * np.log(shares[seen])).tolist())  # whatever the order of the columns
+    known = Counts(vector, log_likelihood, float(vector[0]))
+    fit = evaluate(Model(tree, table.variables, shares), table, counts=known)
     return Point(fit, _score_or_none(task.criterion, fit))
 
 
@@ -323,11 +330,16 @@ def _score_or_none(criterion: Criterion, fit: Fit) -> float:
         return -np.inf
 
 
-def _shares(table: Table, i: int) -> FloatArray:
-    seen = table.codes[:, i] >= 0
+def _counts(table: Table, i: int) -> FloatArray:
+    codes = table.codes[:, i]
     k = table.variables[i].cardinality
-    counts = np.bincount(table.codes[seen, i], weights=table.weights[seen], minlength=k)
-    return counts / counts.sum() if seen.any() else np.full(k, 1.0 / k)
+    # missing cells are counted first, and left out
+    return np.bincount(codes.astype(np.intp) + 1, weights=table.weights, minlength=k + 1)[1:].astype(np.float64)
+
+
+def _normalised(counts: FloatArray) -> FloatArray:
+    total = counts.sum()
+    return counts / total if total > 0 else np.full(len(counts), 1.0 / len(counts))
 
 
 def _run(
@@ -392,7 +404,7 @@ def _with_constants(model: Model, table: Table) -> Model:
         (*names, *(all_names[i] for i in missing)),
     )
     states = int(tree.cardinality[at])
-    rows = [np.tile(_shares(table, i), states) for i in missing]
+    rows = [np.tile(_normalised(_counts(table, i)), states) for i in missing]
     return Model(grown, table.variables, np.concatenate([model.parameters, *rows]), model.provenance)
 
 
