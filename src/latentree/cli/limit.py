@@ -9,6 +9,7 @@ from types import FrameType, TracebackType
 from typing import TYPE_CHECKING
 
 from .command import session
+from .output import note
 
 if TYPE_CHECKING:
     from .._table import Table
@@ -61,6 +62,8 @@ class Limit:
         describing, writing = _describing(table), _writing(table, pages, rows)
         times = _slowness(started) if describing + writing > WORTH else 1.0
         self.work = Clock(Budget(seconds=max(seconds - times * (describing + writing), 0.0)), started)
+        if (elapsed := time.monotonic() - started) > seconds > 0:
+            note(f"Reading the data took {elapsed:.1f} s, longer than --time-limit allows: nothing more is tried.")
         self.end = started + seconds + GRACE - times * writing
 
     def finishing(self, interrupted: bool = False) -> Finishing:

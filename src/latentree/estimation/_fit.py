@@ -17,6 +17,9 @@ from .._types import FloatArray
 from ..errors import ModelError, bad_parameter
 from ..runner import StopReason
 
+MOST_PRIOR = 1e15
+"""A larger Dirichlet parameter leaves nothing of the data in a sum with their counts."""
+
 T = TypeVar("T")
 Basis = Literal["probability", "softmax"]
 Prior = float | Mapping[str, ArrayLike] | None
@@ -131,6 +134,9 @@ def pseudo_counts(tree: Tree, prior: Prior, basis: Basis = "probability") -> Flo
         raise bad_parameter("basis", "estimate", "'probability' or 'softmax'", basis)
     if prior is None:
         return None
+    given = prior.values() if isinstance(prior, Mapping) else [prior]
+    if any(np.any(np.asarray(alpha, dtype=np.float64) > MOST_PRIOR) for alpha in given):
+        raise bad_parameter("prior", "estimate", f"at most {MOST_PRIOR:g}", prior)
     less = 1.0 if basis == "probability" else 0.0
     pseudo = np.full(tree.size, 1.0 - less)
     if isinstance(prior, Mapping):

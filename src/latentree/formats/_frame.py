@@ -547,6 +547,15 @@ def warn_of_variables(variables: Sequence[Variable]) -> None:
             it="it" if len(single) == 1 else "them",
             drop=drop_advice(*single),
         )
+    alike = {v.name: pair for v in variables if (pair := _alike(v.states)) is not None}
+    if alike:
+        some_of = [f"{a!r} and {b!r} of column '{name}'" for name, (a, b) in list(alike.items())[:8]]
+        more = f", and others in {len(alike) - 8:,} more columns" if len(alike) > 8 else ""
+        _warn(
+            "{pairs} differ only in capitals or blanks, and are states of their own. Write them alike if they mean the "
+            "same.",
+            pairs=", ".join(some_of) + more,
+        )
     left_out = {v.name: v.never_seen for v in variables if v.never_seen}
     if left_out:
         _warn(
@@ -554,6 +563,17 @@ def warn_of_variables(variables: Sequence[Variable]) -> None:
             levels=_levels_listed(left_out),
             keep=Advice("keep_levels", True),
         )
+
+
+def _alike(states: Sequence[State]) -> tuple[str, str] | None:
+    """Two texts among the states that differ only in capitals or blanks, if there are any."""
+    first: dict[str, str] = {}
+    for text in states:
+        if isinstance(text, str):
+            other = first.setdefault("".join(text.casefold().split()), text)
+            if other != text:
+                return other, text
+    return None
 
 
 def warn_of_never_seen(found: Mapping[str, Sequence[State]]) -> None:
