@@ -61,9 +61,7 @@ def test_more_draws_than_a_machine_holds(run, options, told, monkeypatch):
 
 def test_more_classes_than_a_machine_holds(monkeypatch):
     table = datasets.load("carcinoma")
-    with pytest.raises(
-        ParameterError, match="must be at most 32,767. Got 1,000,000,000 instead; there are 20 distinct"
-    ):
+    with pytest.raises(ParameterError, match=r"at most 32,767\. Got 1,000,000,000 instead; there are 20 distinct"):
         fit_classes(table, 10**9, rng=np.random.default_rng(0))
     monkeypatch.setattr("latentree.estimation._classes.memory", lambda: 10**6)
     with pytest.raises(ParameterError, match="need about 0 GB of memory"):
@@ -73,7 +71,7 @@ def test_more_classes_than_a_machine_holds(monkeypatch):
 def test_a_prior_that_leaves_nothing_of_the_data():
     frame = {"a": [1, 2, 1, 2, 2], "b": [1, 1, 2, 2, 2]}
     pd = pytest.importorskip("pandas")
-    with pytest.raises(ParameterError, match="at most 1e.15"):
+    with pytest.raises(ParameterError, match=r"at most 1e\+15"):
         lt.LatentClass(2, prior=1e308, random_state=0).fit(pd.DataFrame(frame))
 
 

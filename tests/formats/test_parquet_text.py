@@ -17,7 +17,7 @@ def test_a_long_text_that_many_rows_repeat_is_refused(tmp_path):
     file = tmp_path / "long.parquet"
     pq.write_table(pa.table({"a": rows, "t": texts}), file, store_schema=False)
     assert file.stat().st_size < 2**20
-    with pytest.raises(FileFormatError, match="its texts have more than 1,073,741,824 characters .* column 't'"):
+    with pytest.raises(FileFormatError, match=r"its texts have more than 1,073,741,824 characters .* column 't'"):
         read_frame(file)
 
 
