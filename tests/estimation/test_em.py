@@ -436,3 +436,21 @@ def test_starts_that_had_no_turn_are_given_up_when_time_ends(monkeypatch):
     fit = fit_classes(datasets.load("carcinoma"), 3, rng=np.random.default_rng(0), budget=Budget(seconds=0))
     assert fit.reason is StopReason.TIME and len(fit.starts) == 8 and np.isfinite(fit.starts).all()
     assert fit.log_likelihood == pytest.approx(evaluate(fit.model, fit.table).log_likelihood)
+
+
+def test_an_interrupt_in_a_long_first_pass_still_gives_a_model(monkeypatch):
+    class Struck(Plan):
+        calls = 0
+
+        def evaluate_batch(self, *args, **options):
+            Struck.calls += 1
+            if Struck.calls == 1:
+                raise KeyboardInterrupt
+            return super().evaluate_batch(*args, **options)
+
+    monkeypatch.setattr("latentree.estimation._em._WORK", 0)
+    table = datasets.load("carcinoma")
+    model = Model.random(Tree.star(2, table.cardinalities, table.names), table.variables, np.random.default_rng(0))
+    fit = restart_em(model, table, rng=np.random.default_rng(0), n_init=20, plan=Struck.of(model, table))
+    assert fit.reason is StopReason.INTERRUPTED and len(fit.starts) == 8
+    assert fit.log_likelihood == pytest.approx(evaluate(fit.model, table).log_likelihood)

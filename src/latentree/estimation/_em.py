@@ -74,8 +74,8 @@ class EmRuns:
                 if clock.expired:
                     return StopReason.TIME
         except KeyboardInterrupt:
-            if not self._begun:
-                raise  # there is nothing to go back to
+            if self.slot is not None and not self._begun:
+                raise  # there is nothing to go back to, nor to keep
             return StopReason.INTERRUPTED
         return None
 
@@ -111,9 +111,11 @@ class EmRuns:
                     break
                 found.append(self.plan.evaluate_batch(points[i : i + few], n_jobs=self.n_jobs))
         except KeyboardInterrupt:
-            if begun or not found or self.slot is not None:
+            if begun or self.slot is not None:
                 raise
             self._interrupted = True
+            if not found:  # so that there is something
+                found.append(self.plan.evaluate_batch(points[:few], n_jobs=self.n_jobs))
         n_seen = sum(len(values) for values, _ in found)
         if begun and n_seen < len(points):
             return None
