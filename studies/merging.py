@@ -334,8 +334,8 @@ DIFFERENCES = """
 - The source says that L is identifiable in all experiments of its table 5.1. 3:4x2 is not (de 13, ds 14), as it says
   itself in 5.3.1. Here L is judged by its distribution, so that this does not matter.
 - The source takes de = ds to mean that parameters are unique. It means that they are unique *nearby*: five classes on
-  five binary leaves have de = ds = 29, and almost everywhere two solutions (Bocci & Chiantini, J. Algebraic Geometry
-  22, 2013), of which the second may or may not consist of probabilities.
+  five binary leaves have de = ds = 29, and almost everywhere two solutions (a theorem of Bocci and
+  Chiantini), of which the second may or may not consist of probabilities.
 """
 
 REFUTED = """\

@@ -182,7 +182,7 @@ def test_karciauskas_table_5_1(n_states, n_leaves, identifiable):
 
 @pytest.mark.parametrize("n_leaves", range(2, 8))
 def test_binary_leaves_have_the_expected_dimension_but_for_one(n_leaves):
-    """Catalisano, Geramita & Gimigliano (J. Algebraic Geometry 20, 2011): only 3 classes on 4 leaves fall short."""
+    """Catalisano, Geramita & Gimigliano (arXiv:0809.1701): only 3 classes on 4 leaves fall short."""
     for k in range(1, 2 ** (n_leaves - 1) + 1):
         expected = min(k * (n_leaves + 1), 2**n_leaves) - 1
         assert effective_dimension(Tree.star(k, [2] * n_leaves)) == expected - ((k, n_leaves) == (3, 4))

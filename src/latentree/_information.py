@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from functools import reduce
 from itertools import islice
 from math import prod
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,6 +26,14 @@ __all__ = ["Curve", "InformationCurves", "Neighbours", "edge_information", "entr
 
 MOST_PATTERNS = 4096
 """Up to this many patterns, all are enumerated; above, this many rows are drawn."""
+
+MOST_CELLS = 2**21
+"""Of more than 500 variables, fewer rows are drawn: as many as have this many cells, but some hundreds."""
+
+FEWEST_ROWS = 256
+
+ROUNDING = 1e-9
+"""How far computed information may be from the truth, with much to spare."""
 
 
 def entropy_of(p: FloatArray) -> FloatArray:
@@ -53,12 +62,25 @@ def mutual_information(prior: FloatArray, given: FloatArray) -> float:
     return max(float(prior @ (given * np.log(ratio)).sum(axis=1)), 0.0)
 
 
+def _informations(prior: FloatArray, given: FloatArray) -> FloatArray:
+    """The same of many pairs of variables, from P(a) [pairs, a] and P(b | a) [pairs, a, b]."""
+    marginal = prior[:, None] @ given
+    ratio = np.divide(given, marginal, out=np.ones_like(given), where=(given > 0) & (marginal > 0))
+    each = (given * np.log(ratio)).sum(axis=2)[:, :, None]
+    out: FloatArray = np.maximum((prior[:, None] @ each)[:, 0, 0], 0.0)
+    return out
+
+
 def edge_information(model: Model) -> FloatArray:
     """Mutual information of each node and its parent; 0 for the root."""
-    marginals = model.marginals()
-    out = np.zeros(model.tree.n_nodes)
-    for v in range(1, model.tree.n_nodes):
-        out[v] = mutual_information(marginals[model.tree.parent[v]], model.table(v))
+    tree, marginals = model.tree, model.marginals()
+    out = np.zeros(tree.n_nodes)
+    alike: dict[tuple[int, ...], list[int]] = {}
+    for v in range(1, tree.n_nodes):
+        alike.setdefault(model.table(v).shape, []).append(v)
+    for nodes in alike.values():  # tables of one shape, all at once
+        above = np.array([marginals[p] for p in tree.parent[nodes]])
+        out[nodes] = _informations(above, np.array([model.table(v) for v in nodes]))
     return out
 
 
@@ -83,6 +105,7 @@ class InformationCurves:
 
     They are ``exact`` if all patterns could be enumerated. Otherwise the information of *all* variables together, and
     of long curves beyond some 4,096 patterns, is estimated from rows drawn from the model, always the same ones.
+    Without ``draw`` it is not: curves are shorter then, and the information of all is that of those listed.
 
     Examples
     --------
@@ -95,37 +118,49 @@ class InformationCurves:
     ((1, 2), [0.6931, 0.6931], 0.6931)
     """
 
-    def __init__(self, model: Model, most: int = 12) -> None:
+    def __init__(self, model: Model, most: int = 12, *, draw: bool = True) -> None:
         self.model = model
         self.most = most
         self._neighbours = Neighbours(model)
         manifest = [int(v) for v in model.tree.manifest]
         cards = [int(model.tree.cardinality[v]) for v in manifest]
         self.exact = prod(cards) <= MOST_PATTERNS
-        codes = _all_patterns(cards) if self.exact else sample(model, MOST_PATTERNS, np.random.default_rng(0))
+        n_rows = min(MOST_PATTERNS, max(MOST_CELLS // max(len(cards), 1), FEWEST_ROWS))
+        n_rows = n_rows if draw else 0
+        codes = _all_patterns(cards) if self.exact else sample(model, n_rows, np.random.default_rng(0))
         self.n_rows = len(codes)
         self._codes = {v: np.ascontiguousarray(codes[:, i]).astype(np.int32) for i, v in enumerate(manifest)}
-        plan = Plan(model.tree, [Evidence(v, c) for v, c in self._codes.items()], np.ones(len(codes)))
-        latents = [int(z) for z in model.tree.latent]
-        self._weights = np.full(len(codes), 1 / len(codes))
+        self._weights = np.full(len(codes), 1 / max(len(codes), 1))
+        unsure = [int(z) for z in model.tree.latent if model.tree.cardinality[z] > 1]
+        self._left = {int(z): 0.0 for z in model.tree.latent if model.tree.cardinality[z] == 1}
+        if (not unsure and not self.exact) or not len(codes):
+            return
+        # For one pass over rows that hardly share anything, to look for what they share would take longer than it.
+        quick: dict[str, Any] = {} if self.exact else {"share": False, "root": 0}
+        evidence = [Evidence(v, c) for v, c in self._codes.items()]
+        plan = Plan(model.tree, evidence, np.ones(len(codes)), trusted=True, **quick)
         if self.exact:
             self._weights = np.exp(plan.row_log_likelihood(model.parameters))
         seen = self._weights > 0
-        posteriors = plan.posteriors(model.parameters, latents) if latents else []
-        self._left = {
-            z: float(self._weights[seen] @ entropy_of(p[seen])) for z, p in zip(latents, posteriors, strict=True)
-        }
+        posteriors = plan.posteriors(model.parameters, unsure) if unsure else []
+        for z, p in zip(unsure, posteriors, strict=True):
+            self._left[z] = float(self._weights[seen] @ entropy_of(p[seen]))
 
-    def of(self, node: int) -> Curve:
-        """Return the curve of one latent variable."""
+    def of(self, node: int, most: int | None = None) -> Curve:
+        """Return the curve of one latent variable, of so many manifest variables at most."""
         whole = float(entropy_of(self._neighbours.marginals[node]))
-        found = list(islice(self._neighbours.most_informative(node), self.most))
+        found = list(islice(self._neighbours.most_informative(node), self.most if most is None else most))
         leaves = [v for v, _, _ in found]
+        ways = [(v, self._neighbours.path(v, node)) for v in leaves]
         n_exact = self._enumerable(leaves)
-        together = [whole - left for left in self._left_exactly(node, leaves[:n_exact])]
+        if not self.n_rows:
+            found, leaves, ways = found[:n_exact], leaves[:n_exact], ways[:n_exact]
+        # Entropy left once each of the leaves is known too: over all their patterns, then over the rows at hand.
+        left = [float(p @ each) for each, p in self._after(node, ways[:n_exact])]
         if n_exact < len(leaves):
-            together += [whole - left for left in self._left_in_rows(node, leaves)[n_exact:]]
-        total = max(whole - self._left[node], *together[:n_exact], 0.0)
+            left += [float(self._weights @ each) for each, _ in self._after(node, ways, self._codes, n_exact)]
+        together = [whole - each for each in left]
+        total = max(whole - self._left.get(node, whole), *together[:n_exact], 0.0)
         # What is drawn is uncertain; that more variables never have less information is not.
         rising = np.minimum(np.maximum.accumulate(np.maximum(together, 0.0)), total)
         alone, profiles = tuple(information for _, information, _ in found), tuple(p for _, _, p in found)
@@ -136,24 +171,21 @@ class InformationCurves:
         patterns = np.cumprod([float(self.model.tree.cardinality[v]) for v in leaves])
         return int((patterns <= MOST_PATTERNS).sum())
 
-    def _left_exactly(self, node: int, leaves: Sequence[int]) -> list[float]:
-        """Entropy of the node that is left once each of the leaves is known too, over all their patterns."""
-        return [float(p @ left) for left, p in self._after(node, leaves)]
-
-    def _left_in_rows(self, node: int, leaves: Sequence[int]) -> list[float]:
-        """The same over the rows at hand."""
-        return [float(self._weights @ left) for left, _ in self._after(node, leaves, self._codes)]
-
     def _after(
-        self, node: int, leaves: Sequence[int], codes: Mapping[int, NDArray[np.int32]] | None = None
+        self,
+        node: int,
+        ways: Sequence[tuple[int, Sequence[int]]],
+        codes: Mapping[int, NDArray[np.int32]] | None = None,
+        passed: int = 0,
     ) -> Iterator[tuple[FloatArray, FloatArray]]:
-        """Leaf by leaf, the node's entropy in each row, and P(row of the leaves so far).
+        """Leaf by leaf, the node's entropy in each row, and P(row of the leaves so far); the first may be passed over.
 
-        Without codes the rows are all patterns: those so far, each with every state of the next leaf.
+        ``ways`` are the leaves, each with the nodes from there to the node. Without codes the rows are all patterns:
+        those so far, each with every state of the next leaf.
         """
         received: dict[int, dict[int, FloatArray]] = {}  # messages at each node, by sender
         n_rows = 1
-        for leaf in leaves:
+        for i, (leaf, way) in enumerate(ways):
             states = np.eye(int(self.model.tree.cardinality[leaf]))
             if codes is None:
                 for messages in received.values():
@@ -165,9 +197,11 @@ class InformationCurves:
                 own = states[codes[leaf]]
             received.setdefault(leaf, {})[leaf] = own
             v = leaf
-            for towards in self._neighbours.path(leaf, node):
+            for towards in way:
                 received.setdefault(towards, {})[v] = _product(received[v]) @ self._neighbours.across(towards, v).T
                 v = towards
+            if i < passed:
+                continue
             p = _product(received[node]) * self._neighbours.marginals[node]
             total = p.sum(axis=1, keepdims=True)
             yield entropy_of(np.divide(p, total, out=np.zeros_like(p), where=total > 0)), total[:, 0]
@@ -191,9 +225,11 @@ class Neighbours:
     model: Model
     marginals: list[FloatArray] = field(default_factory=list)
     _across: dict[tuple[int, int], FloatArray] = field(default_factory=dict)
+    _edges: list[float] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         self.marginals = self.model.marginals()
+        self._edges = edge_information(self.model).tolist()
 
     def across(self, a: int, b: int) -> FloatArray:
         """P(b | a) of two neighbours. A state of ``a`` that never occurs says nothing."""
@@ -208,8 +244,14 @@ class Neighbours:
                 self._across[a, b] = np.divide(joint, p, out=nothing, where=p > 0)
         return self._across[a, b]
 
+    def information(self, a: int, b: int) -> float:
+        """Mutual information of two neighbours."""
+        return self._edges[b if self.model.tree.parent[b] == a and b else a]
+
     def path(self, start: int, end: int) -> list[int]:
         """Nodes from one to another, without the first."""
+        if start and self.model.tree.parent[start] == end:
+            return [end]
         down, up = self.model.tree.path_from_root(end), self.model.tree.path_from_root(start)
         shared = sum(1 for a, b in zip(down, up, strict=False) if a == b)
         return [*up[shared - 1 : -1][::-1], *down[shared:]]
@@ -217,19 +259,26 @@ class Neighbours:
     def most_informative(self, node: int) -> Iterator[tuple[int, float, FloatArray]]:
         """Manifest nodes in descending order of mutual information with a node, that, and P(manifest | node).
 
-        Nothing beyond a node has more information than the node itself (data-processing inequality). So the best open
-        end is always looked at next, and what comes out comes out in order: only a part of the tree is ever visited.
+        Nothing beyond a node has more information than the node itself, nor than the two ends of the last edge have of
+        each other (data-processing inequality). So the best open end is always looked at next, and what comes out comes
+        out in order: only a part of the tree is ever visited.
         """
         tree = self.model.tree
         prior = self.marginals[node]
-        open_ends: list[tuple[float, int, int, NDArray[np.float64]]] = [(-np.inf, node, -1, np.eye(len(prior)))]
+        # What an open end has at most, then, once it is known, what it has; at a tie all must be known before one is.
+        open_ends: list[tuple[float, bool, int, int, NDArray[np.float64]]]
+        open_ends = [(-np.inf, True, node, -1, np.eye(len(prior)))]
         while open_ends:
-            least, v, before, given = heapq.heappop(open_ends)
+            least, known, v, before, given = heapq.heappop(open_ends)
+            if not known:
+                given = given @ self.across(before, v)
+                # Never above the information on the way there: rounding must not disturb the order.
+                information = min(mutual_information(prior, given), -least)
+                heapq.heappush(open_ends, (-information, True, v, before, given))
+                continue
             if v != node and tree.variable[v] >= 0:
                 yield v, -least, given
             for u in tree.neighbours(v):
                 if u != before:
-                    further = given @ self.across(v, u)
-                    # Never above the information on the way there: rounding must not disturb the order.
-                    information = min(mutual_information(prior, further), -least)
-                    heapq.heappush(open_ends, (-information, u, v, further))
+                    most = self.information(v, u) * (1 + ROUNDING) + ROUNDING
+                    heapq.heappush(open_ends, (max(least, -most), False, u, v, given))

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ._lazy import cached_property
 from ._tree import Tree
 from ._types import FloatArray
 from ._variables import State, Variable
@@ -133,9 +134,13 @@ class Model:
 
     def table(self, node: str | int) -> FloatArray:
         """P(node | parent): a row for each state of the parent, one row for the root."""
-        v = self.tree.node(node)
-        a, b = self.tree.offsets[v : v + 2]
-        return self.parameters[a:b].reshape(self.tree.rows[v], self.tree.cardinality[v])
+        return self._tables[self.tree.node(node)]
+
+    @cached_property
+    def _tables(self) -> list[FloatArray]:
+        tree = self.tree
+        ends, shapes = tree.offsets.tolist(), zip(tree.rows.tolist(), tree.cardinality.tolist(), strict=True)
+        return [self.parameters[a:b].reshape(k) for a, b, k in zip(ends[:-1], ends[1:], shapes, strict=True)]
 
     def variable(self, name: str) -> Variable:
         """The manifest variable of that name."""

@@ -169,12 +169,16 @@ class Tree:
         """Position of a node given by name (or by position, which is checked)."""
         if isinstance(name, str):
             try:
-                return self.names.index(name)
-            except ValueError:
+                return self._places[name]
+            except KeyError:
                 raise ModelError(f"There is no node '{name}'. There are {_some(self.names)}.") from None
         if not 0 <= int(name) < self.n_nodes:
             raise ModelError(f"There is no node {name}; nodes are 0 to {self.n_nodes - 1}.")
         return int(name)
+
+    @cached_property
+    def _places(self) -> dict[str, int]:
+        return {name: v for v, name in enumerate(self.names)}
 
     def path_from_root(self, node: str | int) -> list[int]:
         """The nodes from the root down to this one, both included."""

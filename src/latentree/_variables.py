@@ -150,7 +150,7 @@ class Variable:
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Variable):
             return NotImplemented
-        return (self.name, self._typed, self.edges) == (other.name, other._typed, other.edges)
+        return self is other or (self.name, self._typed, self.edges) == (other.name, other._typed, other.edges)
 
     def __hash__(self) -> int:
         return hash((self.name, self._typed, self.edges))

@@ -18,6 +18,7 @@ from ._scale import shown_score
 from ._table import Table
 from .diagnostics import SAME_OPTIMUM, findings, starts_at_best
 from .dimension import effective_dimension
+from .engine._plan import sharing
 from .errors import LatentreeError, ModelError, bad_parameter
 from .estimation import Fit, fit_classes
 from .estimation._fit_checkpoint import FitCheckpoint
@@ -208,7 +209,8 @@ def compare_classes(
 
 def compared(fits: Sequence[Fit], scores: Sequence[str], by_likelihood: bool, **more: Any) -> Comparison:
     """Put fits with rising numbers of classes side by side."""
-    rows = [_row(fit, scores) for fit in fits]
+    with sharing({}):
+        rows = [_row(fit, scores) for fit in fits]
     if by_likelihood:  # a prior may well prefer less likelihood
         _mark_lower(rows)
     return Comparison(tuple(fits), tuple(scores), rows, **more)
@@ -227,7 +229,8 @@ def searched(found: Learned, scores: Sequence[str], *, seed: int | None = None) 
         What the search came from.
     """
     fit = replace(found.fit, seed=seed)
-    own = {**_row(fit, scores), found.criterion: found.score}
+    with sharing({}):
+        own = {**_row(fit, scores), found.criterion: found.score}
     rows = [
         own if visited.n_states == own["n_classes"] else _visited_row(visited, fit, found.criterion, own)
         for visited in found.visited

@@ -67,6 +67,10 @@ def findings(fit: Fit) -> list[Finding]:
     2 classes have 5 parameters, but 4 different rows are possible, which fix at most 3. Other classes fit the data \
 just as well: use fewer classes or more variables.
     """
+    return list(fit.once("findings", lambda: _found(fit)))
+
+
+def _found(fit: Fit) -> list[Finding]:
     by_class = (_stopped, _undetermined, _few_patterns, _independent, _empty, _coinciding, _lonely)
     found = [finding for check in (*by_class, _few_rows, _weights, _boundary) for finding in check(fit)]
     return sorted(found, key=lambda finding: not finding.loud)
@@ -196,13 +200,16 @@ def _boundary(fit: Fit) -> Iterator[Finding]:
     model = fit.model
     found: list[tuple[int, int, int]] = []
     of = 0
+    alike: dict[tuple[int, ...], list[int]] = {}
     for node in map(int, model.tree.manifest):
-        table = model.table(node)
-        seen = table.max(axis=0) > BOUNDARY  # states that no class has say nothing
-        if seen.sum() > 1:
-            at = ((table < BOUNDARY) | (table > 1 - BOUNDARY)) & seen
-            found += [(node, int(c), int(s)) for c, s in np.argwhere(at)]
-            of += int(seen.sum()) * len(table)
+        alike.setdefault(model.table(node).shape, []).append(node)
+    for nodes in alike.values():  # tables of one shape, all at once
+        tables = np.array([model.table(node) for node in nodes])
+        seen = tables.max(axis=1, keepdims=True) > BOUNDARY  # states that no class has say nothing
+        seen &= seen.sum(axis=2, keepdims=True) > 1
+        at = ((tables < BOUNDARY) | (tables > 1 - BOUNDARY)) & seen
+        found += [(nodes[v], int(c), int(s)) for v, c, s in np.argwhere(at)]
+        of += int(seen.sum()) * tables.shape[1]
     if found:
         some = f"{len(found):,} of the {of:,} probabilities are 0 or 1"
         if len(found) == 1:

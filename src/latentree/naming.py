@@ -11,7 +11,7 @@ from itertools import chain, count, islice
 import numpy as np
 from numpy.typing import NDArray
 
-from ._information import Neighbours, mutual_information
+from ._information import Neighbours
 from ._model import Model, reordered
 from ._tree import Tree
 from ._types import FloatArray
@@ -87,7 +87,7 @@ def _leaves(neighbours: Neighbours, z: int) -> _Leaves:
     """Its manifest neighbours, and others if these are too few; in each part the most informative first."""
     tree = neighbours.model.tree
     beside = [v for v in tree.neighbours(z) if tree.variable[v] >= 0]
-    ranked = [(mutual_information(neighbours.marginals[z], neighbours.across(z, v)), v) for v in beside]
+    ranked = [(neighbours.information(z, v), v) for v in beside]
     ranked.sort(key=lambda own: (-own[0], int(tree.variable[own[1]])))
     if len(ranked) < TWO:
         others = ((information, v) for v, information, _ in neighbours.most_informative(z) if v not in beside)
@@ -161,6 +161,8 @@ def state_labels(variable: Variable) -> tuple[str, ...]:
     ('1', "'1'", 'True')
     """
     texts = [str(s) for s in variable.states]
+    if len(set(texts)) == len(texts):
+        return tuple(texts)
     for finer in (repr, lambda s: f"{s!r} ({type(s).__name__})"):
         often = Counter(texts)
         texts = [t if often[t] == 1 else finer(s) for t, s in zip(texts, variable.states, strict=True)]

@@ -7,6 +7,7 @@ after every step, stopping at any moment loses at most the step under way.
 from __future__ import annotations
 
 import math
+import os
 import time
 from collections.abc import Callable, Mapping
 from contextvars import ContextVar
@@ -404,6 +405,17 @@ class _Loop(Generic[State, Info]):
         if self.rng is not None and self.last.generator is not None:
             self.rng.bit_generator.state = self.last.generator
         self.save()
+
+
+# ---- memory ---------------------------------------------------------------------------------------------------
+
+
+def memory() -> int:
+    """Bytes of memory that the machine has; where it does not tell, 64 GiB."""
+    try:
+        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    except (AttributeError, OSError, ValueError):
+        return 2**36
 
 
 # ---- seeds ----------------------------------------------------------------------------------------------------

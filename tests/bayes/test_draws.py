@@ -15,6 +15,7 @@ from enumeration import log_marginals
 from exact import two_classes
 
 from latentree import Budget, DataError, FileFormatError, LatentreeError, ParameterError, StopReason, Table
+from latentree._variables import Variable
 from latentree.bayes import (
     ClassDraws,
     ClassPrior,
@@ -552,3 +553,25 @@ def test_draws_and_pictures_start_no_program(tmp_path):
     assert done.returncode == 0, done.stderr[-2000:]
     assert done.stdout.splitlines()[-2:] == ["STARTED []", "PROCESSOR False"]  # and what others see is as it was
     assert (tmp_path / "draws.nc").exists() and (tmp_path / "pictures").is_dir()
+
+
+def test_a_long_way_from_one_draw_to_the_next_is_cut_into_pieces(monkeypatch):
+    table = Table.from_codes([[0, 0, 0], [1, 1, 1], [0, 1, 1]], weights=[30, 20, 3])
+    prior, length = ClassPrior(prior_on_classes(4)), {"n_draws": 3, "n_burn": 5, "thin": 40, "n_chains": 2}
+    monkeypatch.setattr("latentree.bayes._sampler._Chains.sweeps", 1000)
+    whole = sample(table, prior, rng=np.random.default_rng(0), **length)
+    monkeypatch.setattr("latentree.bayes._sampler.BLOCK_SECONDS", 0.0)  # a sweep at a time
+    pieces = sample(table, prior, rng=np.random.default_rng(0), **length)
+    for name in ("k", "weights", "theta", "log_likelihood"):
+        np.testing.assert_array_equal(getattr(whole, name), getattr(pieces, name))
+    assert {j: n.tolist() for j, n in whole.tried.items()} == {j: n.tolist() for j, n in pieces.tried.items()}
+
+
+def test_files_keep_how_values_are_read(tmp_path):
+    pytest.importorskip("h5netcdf")
+    own = Variable("a", ("x", "(other)"), None, ((), ("y", "z")), 1, ("never",))
+    table = Table.from_codes([[0, 0], [1, 1], [0, 1]], [own, Variable("b", (0, 1))], [5, 6, 7])
+    drawn = sample(table, ClassPrior(prior_on_classes(2)), rng=np.random.default_rng(0), n_draws=5, n_burn=2)
+    drawn.save(tmp_path / "d.nc")
+    again = load(tmp_path / "d.nc").table.variables
+    assert [(v.merged, v.other, v.never_seen) for v in again] == [(own.merged, 1, ("never",)), ((), None, ())]

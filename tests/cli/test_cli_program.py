@@ -312,25 +312,3 @@ def test_rows_on_a_terminal_cannot_steer_it(tmp_path):
         assert "\x1b" not in text and "\x07" not in text and "\u202e" not in text
     piped = program("assign", model, file).stdout
     assert "\x1b[2J\x07x" in piped and "\u202eb" in piped
-
-
-def test_one_time_limit_for_the_whole_command():
-    """The clock of the work began with the command, and keeps time to describe and write what was found."""
-    import time
-
-    import click
-    import numpy as np
-
-    from latentree.cli.limit import clock_for
-    from latentree.cli.output import Session
-
-    table = lt.Table.from_codes(np.random.default_rng(0).integers(2, size=(500, 40)))
-    session = Session(started=time.monotonic() - 2.5)
-    with click.Context(click.Command("learn"), obj=session):
-        clock = clock_for(10.0, table)
-        assert clock.started == session.started
-        assert clock.remaining < 10.0 - 2.5 - 1.5
-        assert clock_for(10.0, table, n_files=2).remaining < clock.remaining
-        assert 0 < clock_for(3.0, table).remaining < 0.5
-        assert clock_for(1.0, table).expired
-        assert not clock_for(None, table).expired

@@ -12,6 +12,7 @@ import slow_engine as reference
 import strategies as own
 from hypothesis import given, settings, strategies as st
 
+from latentree import datasets
 from latentree._model import Model, random_parameters, row_sums, spread
 from latentree._table import Table
 from latentree._tree import Tree
@@ -419,3 +420,37 @@ def test_bad_masks_and_priors():
 def test_bad_number_of_classes():
     with pytest.raises(ParameterError, match="'n_classes' parameter of fit_classes must be a whole number"):
         fit_classes(Table.from_codes([[0]]), 0, rng=np.random.default_rng(0))
+
+
+def test_a_few_points_at_a_time_change_nothing(monkeypatch):
+    table = datasets.load("carcinoma")
+    whole = fit_classes(table, 3, rng=np.random.default_rng(0))
+    monkeypatch.setattr("latentree.estimation._em._WORK", 0)
+    few = fit_classes(table, 3, rng=np.random.default_rng(0))
+    assert few.log_likelihood == pytest.approx(whole.log_likelihood, abs=1e-9) and len(few.trace) == len(whole.trace)
+
+
+def test_starts_that_had_no_turn_are_given_up_when_time_ends(monkeypatch):
+    monkeypatch.setattr("latentree.estimation._em._WORK", 0)
+    monkeypatch.setattr("latentree.estimation._classes.FEW_STARTS", 64)
+    fit = fit_classes(datasets.load("carcinoma"), 3, rng=np.random.default_rng(0), budget=Budget(seconds=0))
+    assert fit.reason is StopReason.TIME and len(fit.starts) == 8 and np.isfinite(fit.starts).all()
+    assert fit.log_likelihood == pytest.approx(evaluate(fit.model, fit.table).log_likelihood)
+
+
+def test_an_interrupt_in_a_long_first_pass_still_gives_a_model(monkeypatch):
+    class Struck(Plan):
+        calls = 0
+
+        def evaluate_batch(self, *args, **options):
+            Struck.calls += 1
+            if Struck.calls == 1:
+                raise KeyboardInterrupt
+            return super().evaluate_batch(*args, **options)
+
+    monkeypatch.setattr("latentree.estimation._em._WORK", 0)
+    table = datasets.load("carcinoma")
+    model = Model.random(Tree.star(2, table.cardinalities, table.names), table.variables, np.random.default_rng(0))
+    fit = restart_em(model, table, rng=np.random.default_rng(0), n_init=20, plan=Struck.of(model, table))
+    assert fit.reason is StopReason.INTERRUPTED and len(fit.starts) == 8
+    assert fit.log_likelihood == pytest.approx(evaluate(fit.model, table).log_likelihood)

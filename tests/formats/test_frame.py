@@ -310,7 +310,13 @@ def test_missing_texts(text):
 
 
 def test_answers_that_look_like_missing_ones():
-    assert states({"x": ["None", "-", "none", "0"]}) == [("-", "0", "None", "none")]
+    assert states({"x": ["None", "-", "zero", "0"]}) == [("-", "0", "None", "zero")]
+
+
+def test_answers_that_differ_only_in_capitals_or_blanks_are_said():
+    with pytest.warns(LatentreeWarning, match="'Yes' and 'yes' of column 'a', 'not sure' and 'notsure' of column 'b'"):
+        found = states({"a": ["Yes", "yes", "no"], "b": ["not sure", "notsure", "x"], "c": ["a", "b", "c"]})
+    assert found == [("Yes", "no", "yes"), ("not sure", "notsure", "x"), ("a", "b", "c")]
 
 
 def test_missing_texts_can_be_chosen():
@@ -718,7 +724,7 @@ def test_a_rare_rest_takes_no_frequent_answer():
     told = []
     table = table_from(data, merge_rare=5, note=told.append)
     assert table.variables[0].states == ("no", "yes", "(other)")
-    assert told == ["Column 'x': 'yess' (2) became '(other)', because fewer than 5 rows have it."]
+    assert told == ["Column 'x': 'yess' (2) became '(other)', because it is in fewer than 5 rows."]
     assert values_of(table) == {"x": data["x"][:90] + ["(other)"] * 2}
 
 

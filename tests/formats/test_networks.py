@@ -342,9 +342,9 @@ def test_formats_that_are_not_there(tmp_path, model):
     with pytest.raises(ParameterError, match="'format' parameter of save"):
         model.save(tmp_path / "m.json", format="yaml")
     model.save(tmp_path / "m.dot")
-    with pytest.raises(ParameterError, match="Got 'dot' instead"):
+    with pytest.raises(FileFormatError, match="files of format 'dot' are only written"):
         lt.load(tmp_path / "m.dot")
-    with pytest.raises(ParameterError, match="None for a file of latentree"):
+    with pytest.raises(ParameterError, match="'latent' parameter of load is for files of other programs"):
         lt.load(tmp_path / "m.json", latent=["z"])
 
 

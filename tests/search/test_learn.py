@@ -6,6 +6,7 @@ import copy
 import json
 import pickle
 import warnings
+from itertools import combinations
 
 import numpy as np
 import pytest
@@ -16,7 +17,7 @@ from latentree._table import Table
 from latentree._tree import Tree
 from latentree._variables import Variable, numbered
 from latentree.errors import DataError, FileFormatError, LatentreeWarning, ParameterError
-from latentree.estimation import evaluate
+from latentree.estimation import evaluate, fit_classes, restart_em
 from latentree.method import OutOfTime
 from latentree.runner import Budget, StopReason
 from latentree.score import SCORES, bic
@@ -277,6 +278,27 @@ def test_any_score_can_be_maximised(score, table):
     assert run.criterion == score
     assert run.score == pytest.approx(SCORES[score](run.fit))
     assert [s.score for s in run.trace] == sorted(s.score for s in run.trace)
+
+
+@pytest.mark.parametrize("method", ["east", "hshc", "shc"])
+@pytest.mark.parametrize("name", ["hiv_test", "values"])
+def test_icl_ends_at_the_star_where_no_neighbour_of_it_scores_higher(name, method):
+    """Each latent that tells two variables apart costs more certainty than the likelihood gains, by the true score."""
+    own = datasets.load(name)
+    run = learn(own, method=method, score="icl", rng=rng())
+    assert run.tree.is_star and run.tree.cardinality[0] == 2
+    for a, b in combinations(own.names, 2):
+        rest = [v for v in own.names if v not in (a, b)]
+        states = {"z": 2, "w": 2, **dict(zip(own.names, own.cardinalities.tolist(), strict=True))}
+        tree = Tree.from_edges([("z", "w"), ("w", a), ("w", b), *(("z", v) for v in rest)], states, own.names)
+        fit = restart_em(Model.random(tree, own.variables, rng()), own, rng=rng(), n_init=16, finalists=4)
+        assert SCORES["icl"](fit) < run.score
+    assert SCORES["icl"](fit_classes(own, 3, rng=rng())) < run.score
+
+
+def test_hshc_judges_candidates_by_the_score_itself():
+    run = learn(datasets.load("heart"), method="hshc", score="cs", rng=rng())
+    assert run.score > -2360.0  # by gains in BIC it ended at -2367.14
 
 
 def test_a_function_may_be_the_score(table):

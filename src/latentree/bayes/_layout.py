@@ -98,8 +98,21 @@ def _attributes(draws: Draws) -> dict[str, Any]:
         "variables": json.dumps(
             [[v.name, list(v.states), e] for v, e in zip(draws.table.variables, edges, strict=True)]
         ),
+        "values": json.dumps([_values(v) for v in draws.table.variables]),
         "inverse": np.asarray(draws.table.inverse, dtype=np.int32),
     }
+
+
+def _values(variable: Variable) -> dict[str, Any]:
+    """How values are read as its states, where that is more than their names."""
+    known = {"merged": variable.merged, "other": variable.other, "never_seen": variable.never_seen}
+    return {name: value for name, value in known.items() if value not in (None, ())}
+
+
+def _variable(raw: list[Any], values: dict[str, Any]) -> Variable:
+    name, states, edges = raw
+    merged = tuple(map(tuple, values.get("merged", ())))
+    return Variable(name, tuple(states), edges, merged, values.get("other"), tuple(values.get("never_seen", ())))
 
 
 def save(draws: Draws, path: str | os.PathLike[str]) -> None:
@@ -135,7 +148,9 @@ def load(path: str | os.PathLike[str]) -> Draws:
 def _draws(groups: dict[str, Any]) -> Draws:
     posterior, stats, observed = (groups[name] for name in ("posterior", "sample_stats", "observed_data"))
     attributes = posterior.attrs
-    variables = [Variable(name, tuple(states), edges) for name, states, edges in json.loads(attributes["variables"])]
+    stored = json.loads(attributes["variables"])
+    values = json.loads(attributes["values"]) if "values" in attributes else [{}] * len(stored)  # not in older files
+    variables = [_variable(raw, own) for raw, own in zip(stored, values, strict=True)]
     table = Table.from_codes(observed["codes"].values, variables, observed["count"].values)
     inverse = observed["inverse"].values.astype(np.int32)
     inverse = np.where(inverse >= 0, table.inverse[inverse], np.int32(-1)).astype(np.int32)

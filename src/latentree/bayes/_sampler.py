@@ -15,7 +15,7 @@ from .._files import MAX_BYTES
 from .._table import Table
 from ..errors import LatentreeError, ParameterError
 from ..method import Options, Run, Storage, Whole, drive, option
-from ..runner import Budget, OnProgress, Progress, StopReason, spawn
+from ..runner import Budget, OnProgress, Progress, StopReason, memory, spawn
 from ._chain import SWEEPS, TRIES, Info, State, Target, init, step, with_counts
 from ._draws import Draws
 from ._prior import ClassPrior
@@ -45,6 +45,8 @@ class _Drawn:
     blocks: tuple[tuple[Info, ...], ...]
     burnt: int
     drawn: int
+    passed: int = 0
+    """Sweeps since the last draw."""
 
 
 def sample(
@@ -108,6 +110,7 @@ def sample(
     given = {"n_draws": n_draws, "n_burn": n_burn, "thin": thin, "n_chains": n_chains, "n_jobs": n_jobs}
     own = SampleOptions.of(given, owner="sample")
     target = Target.of(with_counts(table, rng), prior, **options)
+    _check_memory(target, own)
     storage: Storage[_Drawn, None] | None = None
     if checkpoint is not None:
         _check_room(target, own.n_draws * own.n_chains)
@@ -146,6 +149,10 @@ class _Chains:
         if burning:
             sweeps = min(self.sweeps, own.n_burn - state.burnt)
             thin = sweeps + 1  # nothing is kept
+        elif own.thin - state.passed > self.sweeps:
+            sweeps, thin = self.sweeps, self.sweeps + 1  # on the way to the next draw
+        elif state.passed:
+            sweeps = thin = own.thin - state.passed
         else:
             thin = own.thin
             sweeps = thin * max(min(self.sweeps // thin, own.n_draws - state.drawn), 1)
@@ -158,7 +165,8 @@ class _Chains:
         if burning:
             return replace(state, chains=chains, burnt=state.burnt + sweeps), None
         block = tuple(info for _, info in done)
-        return _Drawn(chains, (*state.blocks, block), state.burnt, state.drawn + sweeps // thin), None
+        passed = state.passed + sweeps if thin > sweeps else 0
+        return _Drawn(chains, (*state.blocks, block), state.burnt, state.drawn + sweeps // thin, passed), None
 
     def done(self, target: Target, state: _Drawn) -> StopReason | None:
         """Whether all draws are there."""
@@ -176,7 +184,9 @@ def _reporter(on_progress: OnProgress | None, own: SampleOptions) -> Callable[[_
             if state.burnt or not own.n_burn:
                 on_progress(Progress("burn-in", state.burnt, own.n_burn, seconds=seconds))
             return
-        last = np.concatenate([info.k for info in state.blocks[-1]])
+        last = np.concatenate([info.k for block in state.blocks[-2:] for info in block])
+        if not len(last):
+            return
         classes = {"classes": f"{float(last.mean()):.2g}"}
         on_progress(Progress("draws", state.drawn, own.n_draws, seconds=seconds, detail=classes))
 
@@ -185,7 +195,7 @@ def _reporter(on_progress: OnProgress | None, own: SampleOptions) -> Callable[[_
 
 def _draws(table: Table, prior: ClassPrior, method: str, own: SampleOptions, end: Run[_Drawn, None]) -> Draws:
     state = end.state
-    if state is None or not state.blocks:
+    if state is None or not state.drawn:
         if end.reason is StopReason.INTERRUPTED:
             raise KeyboardInterrupt
         raise LatentreeError("The time was over before the first draw. Allow more time, or a shorter burn-in.")
@@ -209,6 +219,20 @@ _STATE = ("log_weights", "log_theta", "members", "stream")
 _INFO = ("k", "weights", "theta", "log_likelihood")
 
 
+def _check_memory(target: Target, own: SampleOptions) -> None:
+    """Say now that the draws will not find room, instead of after long work."""
+    states, draws = target.max_classes * (1 + target.n_cells + len(target.weights)), own.n_draws * own.n_chains
+    n_bytes = 8 * (own.n_chains * states + 2 * draws * (2 + target.max_classes * (1 + target.n_cells)))
+    if n_bytes > memory():
+        raise ParameterError(
+            "{draws} draws of each of {chains} chains need about {room:,.0f} GB of memory. Draw fewer and thin more, "
+            "or allow fewer classes.",
+            draws=f"{own.n_draws:,}",
+            chains=f"{own.n_chains:,}",
+            room=n_bytes / 1e9,
+        )
+
+
 def _check_room(target: Target, n_draws: int) -> None:
     """Say now what would be in the way of the last checkpoint: draws that do not fit into one."""
     numbers = 2 + target.max_classes * (1 + target.n_cells)
@@ -225,6 +249,7 @@ def _packed(state: _Drawn) -> dict[str, Any]:
     return {
         "burnt": state.burnt,
         "drawn": state.drawn,
+        "passed": state.passed,
         "chains": [{name: getattr(c, name) for name in _STATE} for c in state.chains],
         "draws": [_packed_draws([b[c] for b in state.blocks]) for c in range(n)] if state.blocks else [],
     }
@@ -237,14 +262,14 @@ def _packed_draws(blocks: list[Info]) -> dict[str, Any]:
 
 
 def _unpacked(payload: Mapping[str, Any], target: Target, n_chains: int) -> _Drawn:
-    burnt, drawn = payload["burnt"], payload["drawn"]
+    burnt, drawn, passed = payload["burnt"], payload["drawn"], payload.get("passed", 0)
     chains = tuple(_unpacked_chain(chain, target) for chain in payload["chains"])
-    if type(burnt) is not int or type(drawn) is not int or min(burnt, drawn) < 0:
+    if any(type(n) is not int or n < 0 for n in (burnt, drawn, passed)):
         raise ValueError("what it has drawn is not a number of models")
     infos = tuple(_unpacked_draws(draws, drawn, target) for draws in payload["draws"])
-    if len(chains) != n_chains or len(infos) != (n_chains if drawn else 0):
+    if len(chains) != n_chains or len(infos) not in ((n_chains,) if drawn else (0, n_chains)):
         raise ValueError("its chains and draws do not fit together")
-    return _Drawn(chains, (infos,) if infos else (), burnt, drawn)
+    return _Drawn(chains, (infos,) if infos else (), burnt, drawn, passed)
 
 
 def _unpacked_chain(packed: Mapping[str, Any], target: Target) -> State:

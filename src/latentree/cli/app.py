@@ -87,7 +87,7 @@ class Application(click.Group):
     def main(self, *args: Any, **extra: Any) -> Any:
         """Run a command and leave with its exit code."""
         _tolerate_any_text()
-        session = Session()
+        session = extra.pop("obj", None) or Session()
         code = FAILED
         try:
             code = super().main(*args, **extra | {"standalone_mode": False, "obj": session}) or 0

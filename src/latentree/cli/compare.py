@@ -60,13 +60,14 @@ def command(data: str, bootstrap: int | None, as_json: bool, **options: Any) -> 
     from .data import read_to_learn
     from .files import CHECKPOINT, Outputs
     from .fit import fitted
+    from .limit import clock_for
 
     scores = tuple(name.strip() for name in options.pop("scores").split(",") if name.strip())
     for name in scores:
         SCORES.find(name, owner="compare", parameter="scores")
     Outputs("compare", {"--resume": (CHECKPOINT, options["resume"])}, [data])
     source, table = read_to_learn(data, options)
-    comparison = fitted(table, options, scores, baseline=True)
+    comparison = fitted(table, options, scores, baseline=True, clock=clock_for(options["time_limit"], table))
     tests = {} if bootstrap is None or comparison.interrupted else _tests(table, comparison, bootstrap, options)
     if as_json:
         emit(_document(comparison, tests, source.name, options["seed"]))

@@ -13,7 +13,8 @@ import io
 import os
 import re
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -23,7 +24,7 @@ import click
 from ..errors import ParameterError
 from ..formats import MODEL_FORMATS
 from ..formats._models import format_of
-from .output import note, printable
+from .output import Stopped, note, printable
 
 if TYPE_CHECKING:
     from .._model import Model
@@ -110,6 +111,8 @@ class Outputs:
     ) -> None:
         self.mark = f"latentree {command}"
         self.force = force
+        self.paths = [path for kind, path in files.values() if path is not None and kind is not CHECKPOINT]
+        self.written: list[str] = []
         seen: dict[str, str] = {}
         for option, (kind, path) in files.items():
             if path is None:
@@ -129,6 +132,16 @@ class Outputs:
             seen[real] = option
             if not kind.later:
                 self.check(option, path, _made_by(real, kind) == self.mark)
+
+    @contextmanager
+    def until_interrupted(self) -> Iterator[None]:
+        """Write files in this block; after Ctrl-C, say which of them were not."""
+        try:
+            yield
+        except KeyboardInterrupt:
+            left = [path for path in self.paths if path not in self.written]
+            told = f" Not written: {', '.join(map(repr, left))}." if left else ""
+            raise Stopped(f"Interrupted while the result was written or shown.{told}") from None
 
     def check(self, option: str, path: str, is_own: bool) -> None:
         """Refuse to replace a file, other than an empty one, that the command did not make."""
@@ -154,6 +167,7 @@ class Outputs:
         from ..formats._models import save
 
         save(model, path)
+        self.written.append(path)
         note(f"Model written to '{path}'.")
 
     def write_page(self, page: Page, path: str) -> None:
@@ -162,6 +176,7 @@ class Outputs:
 
         mark = f'<meta name="generator" content="{self.mark}">'
         write_atomically(path, page.html.replace("<head>\n", f"<head>\n{mark}\n", 1))
+        self.written.append(path)
 
     def write_json(self, document: Mapping[str, Any], path: str) -> None:
         """Write a JSON object that says which command made it."""
@@ -171,6 +186,7 @@ class Outputs:
         from .output import plain
 
         write_atomically(path, json.dumps({"command": self.mark, **plain(document)}, indent=1) + "\n")
+        self.written.append(path)
 
     def write_rows(self, columns: Mapping[str, Sequence[Any]], path: str) -> None:
         """Write columns to a CSV, TSV or Parquet file, in one step."""
@@ -182,6 +198,7 @@ class Outputs:
             write_parquet(columns, path)
         else:
             write_csv(columns, path, delimiter=_delimiter(path))
+        self.written.append(path)
         note(f"{len(next(iter(columns.values()), ())):,} rows written to '{path}'.")
 
 

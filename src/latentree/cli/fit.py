@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     from .._table import Table
     from ..comparison import Comparison
     from ..estimation import Fit
+    from ..report._contents import ClassReport, TreeReport
+    from ..runner import Clock
     from .data import Source
     from .files import Outputs
 
@@ -106,8 +108,10 @@ def command(
 
     Ctrl-C stops the fitting; the best model so far is shown and written, and the exit status is 130.
     """
+    from ..report import describe
     from .data import read_to_learn
     from .files import CHECKPOINT, MODEL, ROWS, Outputs
+    from .limit import Limit
     from .rows import header
 
     resume = options["resume"]
@@ -120,17 +124,24 @@ def command(
     score = options["score"]
     scores = (score, *(name for name in ("bic", "aic") if name != score))
     asked = options["classes"]
+    limit = Limit(options["time_limit"], table, rows=assign is not None)
     if asked is None:
-        comparison = learned(table, options, scores)
+        comparison = learned(table, options, scores, limit.work)
         best = comparison.best()
     else:
-        comparison = fitted(table, options, scores, baseline=len(asked) > 1)
+        comparison = fitted(table, options, scores, baseline=len(asked) > 1, clock=limit.work)
         best = _best(comparison, asked)
-    _write(best, source, options, outputs, out, assign)
-    if as_json:
-        emit(_document(best, comparison, source, statistics))
-    else:
-        _show(best, comparison, everything, statistics)
+    with limit.finishing(comparison.interrupted) as finishing:
+        report = describe(best, statistics=statistics, search=comparison.search)
+    with outputs.until_interrupted():
+        _write(best, report, source, options, outputs, out, assign)
+        if as_json:
+            emit(_document(best, report, comparison, source))
+        else:
+            _show(report, comparison, everything)
+    if finishing.interrupted and not comparison.interrupted:
+        note("Interrupted after the fitting: this is its result.")
+        return INTERRUPTED
     if comparison.interrupted:
         left = f" Not fitted: {', '.join(map(str, comparison.skipped))} classes." if comparison.skipped else ""
         kept = f" Continue with --resume {resume}." if resume else ""
@@ -138,10 +149,9 @@ def command(
     return INTERRUPTED if comparison.interrupted else 0
 
 
-def fitted(table: Table, options: dict[str, Any], scores: Sequence[str], *, baseline: bool) -> Comparison:
+def fitted(table: Table, options: dict[str, Any], scores: Sequence[str], *, baseline: bool, clock: Clock) -> Comparison:
     """Fit the numbers of classes asked for, showing how far it is."""
     from ..comparison import compare_classes
-    from .limit import clock_for
     from .progress import meter
 
     tell_resumed(options["resume"])
@@ -152,7 +162,7 @@ def fitted(table: Table, options: dict[str, Any], scores: Sequence[str], *, base
             asked,
             rng=options["seed"],
             scores=scores,
-            budget=clock_for(options["time_limit"], table),
+            budget=clock,
             baseline=baseline,
             watch=shown.watch,
             checkpoint=options["resume"],
@@ -163,14 +173,13 @@ def fitted(table: Table, options: dict[str, Any], scores: Sequence[str], *, base
         )
 
 
-def learned(table: Table, options: dict[str, Any], scores: Sequence[str]) -> Comparison:
+def learned(table: Table, options: dict[str, Any], scores: Sequence[str], clock: Clock) -> Comparison:
     """Learn the number of classes, showing how far it is."""
     import numpy as np
 
     from ..cardinality import learn_classes
     from ..comparison import searched
     from .data import load_model
-    from .limit import clock_for
     from .progress import meter
 
     method, start = options["method"] or DEFAULT, options["start"]
@@ -184,7 +193,7 @@ def learned(table: Table, options: dict[str, Any], scores: Sequence[str]) -> Com
             start=None if start is None else load_model(start),
             rng=np.random.default_rng(options["seed"]),
             score=scores[0],
-            budget=clock_for(options["time_limit"], table),
+            budget=clock,
             polish={"tol": options["tol"]},
             checkpoint=options["resume"],
             on_progress=shown.follow(scores[0]),
@@ -215,20 +224,16 @@ def _best(comparison: Comparison, asked: tuple[int, ...]) -> Fit:
 # ---- what comes out ------------------------------------------------------------------------------------------------
 
 
-def _show(best: Fit, comparison: Comparison, everything: bool, statistics: bool) -> None:
-    from ..report import describe
-
+def _show(report: ClassReport | TreeReport, comparison: Comparison, everything: bool) -> None:
     if len(comparison.table) > 1 or comparison.skipped:
         print_report(comparison.to_dict())
         click.echo()
-    print_report(describe(best, statistics=statistics, search=comparison.search), everything=everything)
+    print_report(report, everything=everything)
 
 
-def _document(best: Fit, comparison: Comparison, source: Source, statistics: bool) -> dict[str, Any]:
+def _document(best: Fit, report: ClassReport | TreeReport, comparison: Comparison, source: Source) -> dict[str, Any]:
     from .._table import as_table
-    from ..report import describe
 
-    report = describe(best, statistics=statistics, search=comparison.search)
     return {
         "data": source.name,
         "score": comparison.scores[0],
@@ -243,15 +248,19 @@ def _document(best: Fit, comparison: Comparison, source: Source, statistics: boo
 
 
 def _write(
-    best: Fit, source: Source, options: dict[str, Any], outputs: Outputs, out: str | None, assign: str | None
+    best: Fit,
+    report: ClassReport | TreeReport,
+    source: Source,
+    options: dict[str, Any],
+    outputs: Outputs,
+    out: str | None,
+    assign: str | None,
 ) -> None:
     from .._table import as_table
     from .origin import with_origin
     from .rows import assigned, joined, weighed
 
     if out is not None:
-        from ..report import describe
-
-        outputs.write_model(with_origin(best.model, "fit", source, options, describe(best), ("n_classes",)), out)
+        outputs.write_model(with_origin(best.model, "fit", source, options, report, ("n_classes",)), out)
     if assign is not None:
         outputs.write_rows(joined(weighed(source.frame), assigned(best.model, as_table(best.table))), assign)

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from .._model import Model
     from .._table import Table
     from ..report import Report
+    from ..runner import Clock
     from ..search import Run
     from .data import Source
     from .files import Outputs
@@ -95,8 +96,10 @@ def command(
 
     Ctrl-C stops the search; the best tree so far is shown and written, and the exit status is 130.
     """
+    from ..report import Report
     from .data import read_to_learn
     from .files import CHECKPOINT, MODEL, PAGE, ROWS, STEPS, Outputs
+    from .limit import Limit
     from .rows import header
 
     start, resume = options["start"], options["resume"]
@@ -105,43 +108,47 @@ def command(
     settings = settings_of(options["method"], options["settings"])
     source, table = read_to_learn(data, options)
     outputs.check_rows("--assign", assign, header(source.frame))
-    described = _searched(table, options, settings, n_files=(assign is not None) + (report is not None))
+    limit = Limit(options["time_limit"], table, pages=report is not None, rows=assign is not None)
+    found_by = _searched(table, options, settings, limit.work)
+    stopped = found_by.reason.value == "interrupted"
+    with limit.finishing(stopped) as finishing:
+        described = Report.of_search(found_by, seed=options["seed"], hurried=finishing.hurried)
     run = described.run
     assert run is not None
     found = _contents(described)
-    if out is not None:
-        _save(run, source, options, found, outputs, out)
-    _write(described, source, outputs, assign, report, trace)
-    if as_json:
-        emit(_document(run, found, source))
-    else:
-        # The steps are for 'latentree trace'; warnings have been told.
-        print_report({**described.contents, "trace": [], "warnings": []}, everything=everything)
-    interrupted = run.reason.value == "interrupted"
-    if interrupted:
+    with outputs.until_interrupted():
+        if out is not None:
+            _save(run, source, options, found, outputs, out)
+        _write(described, source, outputs, assign, report, trace)
+        if as_json:
+            emit(_document(run, found, source))
+        else:
+            # The steps are for 'latentree trace'; warnings have been told.
+            print_report({**described.contents, "trace": [], "warnings": []}, everything=everything)
+    if stopped:
         kept = f" Continue with --resume {resume}." if resume else ""
         note(f"Interrupted: this is the best so far.{kept}")
-    return INTERRUPTED if interrupted else 0
+    elif finishing.interrupted:
+        note("Interrupted after the search: this is its result.")
+    return INTERRUPTED if stopped or finishing.interrupted else 0
 
 
-def _searched(table: Table, options: dict[str, Any], settings: dict[str, Any], n_files: int) -> Report:
+def _searched(table: Table, options: dict[str, Any], settings: dict[str, Any], clock: Clock) -> Run:
     import numpy as np
 
-    from ..report import Report
     from ..search import learn
     from .data import load_model
-    from .limit import clock_for
     from .progress import search_meter
 
     start, resume = options["start"], options["resume"]
     tell_resumed(resume)
     with search_meter(options["score"], table.n_variables) as shown:
-        run = learn(
+        return learn(
             table,
             method=options["method"],
             score=options["score"],
             rng=np.random.default_rng(options["seed"]),
-            budget=clock_for(options["time_limit"], table, n_files),
+            budget=clock,
             start=None if start is None else load_model(start),
             n_jobs=options["n_jobs"] or -1,
             checkpoint=resume,
@@ -149,7 +156,6 @@ def _searched(table: Table, options: dict[str, Any], settings: dict[str, Any], n
             on_progress=shown.progress,
             **settings,
         )
-    return Report.of_search(run, seed=options["seed"])
 
 
 def settings_of(method: str, given: Sequence[str]) -> dict[str, Any]:

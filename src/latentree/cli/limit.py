@@ -1,38 +1,150 @@
-"""One time limit for a whole command, from its first moment to its last file."""
+"""One time limit for a whole command, from its first moment to its last file, and Ctrl-C once the work is done."""
 
 from __future__ import annotations
 
+import signal
+import threading
 import time
+from types import FrameType, TracebackType
 from typing import TYPE_CHECKING
 
 from .command import session
+from .output import note
 
 if TYPE_CHECKING:
     from .._table import Table
     from ..runner import Clock
 
-__all__ = ["clock_for"]
+__all__ = ["Finishing", "Limit", "clock_for"]
 
-START = 0.5
-"""Seconds that a command takes before it reads anything."""
-DESCRIBING, WRITING = 1.0, 0.3
-"""Time to describe a result, and to write a file of rows or a page, in times of that to read its distinct rows.
+PER_VARIABLE, PER_CELL = 2e-4, 1.2e-7
+"""Seconds to describe a result, for each variable and for each cell of the distinct rows."""
+WRITING, PAGE, ROWS = 5e-5, 5e-5, 4e-7
+"""Seconds to write a model, and a page, for each variable; and to write the rows, for each of their cells."""
+PROBE = 7e-4
+"""Seconds that the work takes by which the speed of a machine is measured, on the machine of the figures above."""
+WORTH = 0.05
+"""A reserve of fewer seconds than this is not worth a measurement."""
+GRACE = 0.5
+"""Seconds beyond the limit in which a result is still described in full."""
+AFTER_INTERRUPT = 0.3
+"""Seconds that a result is still described in full after Ctrl-C."""
 
-Measured with 1,000 rows of 5,000 columns; with fewer columns both are short. Since they are multiples of the time that
-reading took, they are right on any machine, however busy.
-"""
-LEAST = 0.1
-"""Part of the time left that the work itself gets in any case."""
+
+class Limit:
+    """The time limit of a command that reads data, works, describes the result and writes it.
+
+    Time is kept for what follows the work, as long as that takes on this machine now.
+
+    Parameters
+    ----------
+    seconds : float or None
+        The limit.
+    table : Table
+        The data.
+    pages, rows : int
+        How many pages, and files of rows, will be written.
+
+    Attributes
+    ----------
+    work : Clock
+        The clock of the work between reading and describing; it started with the command.
+    """
+
+    def __init__(self, seconds: float | None, table: Table, *, pages: int = 0, rows: int = 0) -> None:
+        from ..runner import Budget, Clock
+
+        started = session().started
+        self.end = float("inf")
+        if seconds is None:
+            self.work = Clock(Budget(), started)
+            return
+        describing, writing = _describing(table), _writing(table, pages, rows)
+        times = _slowness(started) if describing + writing > WORTH else 1.0
+        self.work = Clock(Budget(seconds=max(seconds - times * (describing + writing), 0.0)), started)
+        if (elapsed := time.monotonic() - started) > seconds > 0:
+            note(f"Reading the data took {elapsed:.1f} s, longer than --time-limit allows: nothing more is tried.")
+        self.end = started + seconds + GRACE - times * writing
+
+    def finishing(self, interrupted: bool = False) -> Finishing:
+        """Return the block in which the result is described, after work that may have been stopped by Ctrl-C."""
+        return Finishing(self.end, interrupted)
 
 
-def clock_for(limit: float | None, table: Table, n_files: int = 0) -> Clock:
-    """Return the clock of the work between reading and showing; it started with the command."""
-    from ..runner import Budget, Clock
+def clock_for(limit: float | None, table: Table) -> Clock:
+    """Return the clock of the work of a command that writes neither pages nor rows."""
+    return Limit(limit, table).work
 
-    started = session().started
-    if limit is None:
-        return Clock(Budget(), started)
-    elapsed = time.monotonic() - started
-    distinct = table.n_patterns / max(len(table.inverse), 1)
-    kept = max(elapsed - START, 0.0) * distinct * (DESCRIBING + n_files * WRITING)
-    return Clock(Budget(seconds=max(limit - kept, min(elapsed + LEAST * (limit - elapsed), limit), 0.0)), started)
+
+def _describing(table: Table) -> float:
+    return PER_VARIABLE * table.n_variables + PER_CELL * table.n_variables * table.n_patterns
+
+
+def _writing(table: Table, pages: int, rows: int) -> float:
+    return table.n_variables * (WRITING + pages * PAGE + rows * ROWS * len(table.inverse))
+
+
+def _slowness(started: float) -> float:
+    """How many times longer things take here and now than where the figures were measured."""
+    import numpy as np
+
+    alone = float("inf")
+    for _ in range(3):
+        began = time.perf_counter()
+        for _ in range(300):
+            np.log(np.full(8, 0.5)).sum()
+        alone = min(alone, (time.perf_counter() - began) / PROBE)
+    shared = (time.monotonic() - started) / max(time.process_time(), 1e-3)  # others use the machine too
+    return min(max(alone, 0.2), 10.0) * min(max(shared, 1.0), 4.0)
+
+
+class Finishing:
+    """A block in which a result is described: Ctrl-C does not lose it any more, but leaves less time for it.
+
+    A second Ctrl-C ends it at once.
+
+    Parameters
+    ----------
+    end : float
+        When it should be done, by the monotonic clock.
+    interrupted : bool
+        Whether the work before it was stopped by Ctrl-C.
+
+    Attributes
+    ----------
+    interrupted : bool
+        Whether Ctrl-C was pressed in the block.
+    """
+
+    def __init__(self, end: float, interrupted: bool) -> None:
+        self.interrupted = False
+        self._end = end
+        self._old: object = None
+        if interrupted:
+            self._hurry()
+
+    def hurried(self) -> bool:
+        """Whether there is no time left for everything."""
+        return time.monotonic() > self._end
+
+    def _hurry(self) -> None:
+        self._end = min(self._end, time.monotonic() + AFTER_INTERRUPT)
+
+    def _on_signal(self, number: int, frame: FrameType | None) -> None:
+        if self.interrupted:
+            raise KeyboardInterrupt
+        self.interrupted = True
+        self._hurry()
+
+    def __enter__(self) -> Finishing:
+        if threading.current_thread() is threading.main_thread():
+            self._old = signal.getsignal(signal.SIGINT)
+            if self._old is signal.default_int_handler:
+                signal.signal(signal.SIGINT, self._on_signal)
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._old is signal.default_int_handler:
+            signal.signal(signal.SIGINT, signal.default_int_handler)

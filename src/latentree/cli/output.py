@@ -10,7 +10,7 @@ import sys
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any
 
 import click
 
@@ -19,7 +19,18 @@ if TYPE_CHECKING:
 
     from ..report._contents import Contents
 
-__all__ = ["UNWRAPPED", "Session", "console", "emit", "note", "plain", "print_report", "printable", "tell_resumed"]
+__all__ = [
+    "UNWRAPPED",
+    "Session",
+    "Stopped",
+    "console",
+    "emit",
+    "note",
+    "plain",
+    "print_report",
+    "printable",
+    "tell_resumed",
+]
 
 UNWRAPPED = 10_000
 """A width at which nothing is cut off or folded."""
@@ -33,6 +44,16 @@ class Session:
     started: float = field(default_factory=time.monotonic)
     warnings: list[str] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
+
+
+class Stopped(click.ClickException):
+    """Ctrl-C, and what it left undone."""
+
+    exit_code = 130
+
+    def show(self, file: IO[Any] | None = None) -> None:
+        """Say it on standard error."""
+        note(self.message)
 
 
 ALWAYS = ("log_likelihood", "n_parameters", "n", "bic", "aic", "seconds", "seed")

@@ -86,8 +86,21 @@ def evidence(model: Model, text: str) -> tuple[str, State]:
     from ..infer import find_node, find_state
 
     name, written = _parts(model, text)
-    states = model.states(find_node(model, name))
-    return name, states[find_state(model, name, written)]
+    node = find_node(model, name)
+    return name, model.states(node)[find_state(model, name, _with_point(model, node, written))]
+
+
+def _with_point(model: Model, node: int, written: str) -> str:
+    """Read a decimal comma where the model's data had them, and the variable is one of numbers."""
+    from ..formats._coding import DECIMAL_COMMA
+    from ..formats._recipe import Recipe
+
+    i = int(model.tree.variable[node])
+    if i < 0 or Recipe.of(model).decimal != "," or not DECIMAL_COMMA.fullmatch(written):
+        return written
+    own = model.variables[i]
+    is_text = own.edges is None and all(isinstance(state, str) for state in own.states)
+    return written if is_text else written.replace(",", ".")
 
 
 def _parts(model: Model, text: str) -> tuple[str, str]:

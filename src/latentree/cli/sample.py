@@ -75,10 +75,10 @@ MODELS, SAMPLING, OUTPUT = "Which models", "How they are sampled", "Output"
     type=Number(min=0, min_open=True),
     default=1.0,
 )
-@whole("--draws", SAMPLING, "Models to keep of each chain.", default=1000)
-@whole("--burn", SAMPLING, "Sweeps of each chain to throw away before.", min=0, default=1000)
-@whole("--thin", SAMPLING, "Sweeps from one kept model to the next.", default=5)
-@whole("--chains", SAMPLING, "Chains, each from its own start; they should agree.", default=4)
+@whole("--draws", SAMPLING, "Models to keep of each chain.", max=10**8, default=1000)
+@whole("--burn", SAMPLING, "Sweeps of each chain to throw away before.", min=0, max=10**9, default=1000)
+@whole("--thin", SAMPLING, "Sweeps from one kept model to the next.", max=10**9, default=5)
+@whole("--chains", SAMPLING, "Chains, each from its own start; they should agree.", max=1000, default=4)
 @option(
     "--method NAME",
     SAMPLING,

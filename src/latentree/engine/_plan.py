@@ -31,6 +31,16 @@ SharedPlans = dict[tuple[Any, ...], tuple[Any, ...]]
 _SHARED: ContextVar[SharedPlans | None] = ContextVar("shared plans", default=None)
 
 
+_QUICK: dict[str, Any] = {"share": False, "root": 0}
+"""Options of a plan for a few passes: to find what rows share would take longer than they do."""
+_MANY, _MOST_CELLS = 500, 2**24
+
+
+def _is_wide(tree: Tree, table: Table) -> bool:
+    """Whether rows share little since there are many variables, and messages of each row fit into memory."""
+    return tree.n_variables >= _MANY and table.n_patterns * int(tree.cardinality.sum()) <= _MOST_CELLS
+
+
 @contextmanager
 def sharing(plans: SharedPlans) -> Iterator[None]:
     """Compile each pair of tree and table at most once in this block: what is in ``plans`` is used again.
@@ -121,7 +131,7 @@ def evidence_of(model: Model, table: Table) -> list[Evidence]:
         if variable.name in columns:
             i, own = columns[variable.name]
             ids = table.codes[:, i].astype(np.int32)
-            if own != variable:
+            if own is not variable and own != variable:
                 if own.edges != variable.edges or not own.begins_like(variable):
                     raise DataError(
                         f"Column '{variable.name}' has the states {own.states} in the data but {variable.states} "
@@ -232,7 +242,9 @@ class Plan(Passes):
         if shared is not None and key in shared:
             plan: Plan = shared[key][0]
             return plan
-        made = cls(model.tree, evidence_of(model, table), table.weights, **options)  # type: ignore[arg-type]
+        quick = _QUICK if shared is not None and not options and _is_wide(model.tree, table) else {}
+        evidence = evidence_of(model, table)  # right by construction, as codes of a table are
+        made = cls(model.tree, evidence, table.weights, trusted=True, **quick, **options)  # type: ignore[arg-type]
         if shared is not None:
             shared[key] = made, model.tree, model.variables, table  # whose ids are not given to others meanwhile
         return made

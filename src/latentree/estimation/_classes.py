@@ -13,9 +13,17 @@ from .._model import Model, reordered
 from .._table import Table, row_keys
 from .._tree import Tree
 from .._types import FloatArray
-from ..errors import bad_parameter
+from .._variables import MAX_STATES
+from ..errors import Parameter, ParameterError, bad_parameter
+from ..runner import memory
 from ._fit import Fit
 from ._restarts import RestartOptions, fit_restarts
+
+BYTES_A_NUMBER = 16 * 8
+"""What a run of EM holds for each of its parameters: points, counts, and steps that it remembers."""
+
+FEW_STARTS = 8
+"""Starts that are drawn when there is no time for more than one step from each."""
 
 
 def fit_classes(
@@ -53,15 +61,39 @@ def fit_classes(
         raise bad_parameter("n_classes", "fit_classes", "a whole number of at least 1", n_classes)
     given = {"rng": rng, "n_init": n_init, "finalists": finalists, **options}
     own: RestartOptions = RestartOptions.of(given, owner="fit_classes")
+    _check_room(table, int(n_classes), own)
     tree = Tree.star(int(n_classes), table.cardinalities)
     uniform = np.concatenate([np.full(r * k, 1.0 / k) for r, k in zip(tree.rows, tree.cardinality, strict=True)])
     model = Model(tree, table.variables, uniform)
     n_init = 1 if n_classes == 1 else own.n_init  # of one class there is but one fit
+    late = own.checkpoint is None and own.clock().expired
+    if late:
+        n_init = min(n_init, FEW_STARTS)
     near_rows = row_starts(tree, table, (n_init + 1) // 2, rng)
+    if late and n_classes == 1:  # which needs no time
+        shares = (c / c.sum() if c.sum() > 0 else np.full(len(c), 1 / len(c)) for c in column_counts(table))
+        near_rows = np.concatenate([[1.0], *shares])[None]
     own = replace(own, n_init=n_init, finalists=min(own.finalists, n_init), starts=near_rows)
     fit = fit_restarts(model, table, own)
     order = np.argsort(-fit.model.table(0)[0], kind="stable")
     return reordered_states(fit, 0, order)
+
+
+def _check_room(table: Data, n_classes: int, options: RestartOptions) -> None:
+    """Say now that a fit will not find room, instead of after long work."""
+    numbers = n_classes * (1 + sum(map(int, table.cardinalities))) * (1 if n_classes == 1 else options.n_init)
+    room = numbers * BYTES_A_NUMBER
+    if n_classes > MAX_STATES or room > memory():
+        need = "at most {most:,}" if n_classes > MAX_STATES else "smaller: so many need about {room:,.0f} GB of memory"
+        raise ParameterError(
+            "{classes} must be " + need + ". Got {n:,} instead; there are {rows:,} distinct rows, and more classes "
+            "than rows say nothing.",
+            classes=Parameter("n_classes", "fit_classes"),
+            most=MAX_STATES,
+            room=room / 1e9,
+            n=n_classes,
+            rows=table.n_patterns,
+        )
 
 
 def row_starts(tree: Tree, table: Data, n: int, rng: np.random.Generator, *, share: float = 0.3) -> FloatArray:
@@ -82,11 +114,11 @@ def row_starts(tree: Tree, table: Data, n: int, rng: np.random.Generator, *, sha
         counts = counts + max(1e-3 * counts.sum(), 1e-300)  # no state is ruled out from the start
         shares.append(counts / counts.sum())
     out = np.empty((n, tree.size))
-    for start, seen_rows in zip(out, rows, strict=True):
-        start[:k] = 1.0 / k
-        for v, (overall, seen) in enumerate(zip(shares, seen_rows.T, strict=True), start=1):
-            own = np.where(seen[:, None] >= 0, np.arange(len(overall)) == seen[:, None], overall)
-            start[tree.offsets[v] : tree.offsets[v + 1]] = ((1 - share) * overall + share * own).ravel()
+    out[:, :k] = 1.0 / k
+    for v, overall in enumerate(shares, start=1):
+        seen = rows[:, :, v - 1, None]
+        own = np.where(seen >= 0, np.arange(len(overall)) == seen, overall)
+        out[:, tree.offsets[v] : tree.offsets[v + 1]] = ((1 - share) * overall + share * own).reshape(n, -1)
     return out
 
 

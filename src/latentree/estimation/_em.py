@@ -24,6 +24,7 @@ from ._fit import Fit, held_mask, pseudo_counts
 from ._fit_checkpoint import FitSlot, fit_slot
 
 _SLICE = 0.05  # seconds between looks at signals and clocks
+_AT_ONCE, _WORK = 8, 2**27  # points evaluated between looks where one pass of all runs, rows times parameters, is long
 _RUNNING, _CONVERGED, _ITERATIONS, _IMPOSSIBLE, _FELL = range(5)
 
 
@@ -47,6 +48,8 @@ class EmRuns:
         # Data that lie elsewhere are asked; then a plan without evidence stands for tree and total weight.
         self._remote = not isinstance(plan, Plan)
         local = plan if isinstance(plan, Plan) else Plan(tree, [], np.array([plan.weight]))
+        self._heavy = len(local.weights) * tree.size
+        self._interrupted = False
         self._core = _core.Em(
             local.core,
             np.ascontiguousarray(starts, dtype=np.float64),
@@ -62,29 +65,64 @@ class EmRuns:
     ) -> StopReason | None:
         """Take every run to convergence or to that many steps; a reason if the clock or Ctrl-C came first."""
         try:
-            while not self._slice(int(iterations), float(tolerance), min(_SLICE, clock.remaining)):
+            while not self._slice(int(iterations), float(tolerance), clock):
                 if on_progress is not None:
                     done = max(len(self.trace(i)) for i in range(len(self)))
                     on_progress(Progress("EM", done, iterations, float(self.objectives.max()), clock.elapsed))
+                if self._interrupted:
+                    return StopReason.INTERRUPTED
                 if clock.expired:
                     return StopReason.TIME
         except KeyboardInterrupt:
+            if self.slot is not None and not self._begun:
+                raise  # there is nothing to go back to, nor to keep
             return StopReason.INTERRUPTED
         return None
 
-    def _slice(self, iterations: int, tolerance: float, seconds: float) -> bool:
+    @property
+    def _begun(self) -> bool:
+        return any(len(self.trace(i)) for i in range(len(self)))
+
+    def _slice(self, iterations: int, tolerance: float, clock: Clock) -> bool:
         """Some steps of every run; True when all have ended."""
-        if self._remote:
+        if self._remote or self._heavy * len(self) > _WORK:
             points = self._core.asked()
-            if len(points):
-                seen = self.plan.evaluate_batch(points, n_jobs=self.n_jobs)
+            seen = self._seen(points, clock) if len(points) else None
+            if seen is not None:
                 self._core.answer(*seen, iterations, tolerance)
             ended = len(points) == 0
         else:
-            ended = self._core.advance(iterations, tolerance, seconds, self.n_jobs)
+            ended = self._core.advance(iterations, tolerance, min(_SLICE, clock.remaining), self.n_jobs)
         if self.slot is not None:
             self.slot.keep(self.pack)
         return ended
+
+    def _seen(self, points: FloatArray, clock: Clock) -> tuple[FloatArray, FloatArray] | None:
+        """Evaluate points, a few at a time; None if time ended before all were seen.
+
+        Of a first pass, what was seen by then is kept, and runs that had no turn are given up.
+        """
+        few = len(points) if self._remote else max(_AT_ONCE, _WORK // max(self._heavy, 1))
+        begun = self._begun
+        found: list[tuple[FloatArray, FloatArray]] = []
+        try:
+            for i in range(0, len(points), few):
+                if clock.expired and (begun or found) and (begun or self.slot is None):
+                    break
+                found.append(self.plan.evaluate_batch(points[i : i + few], n_jobs=self.n_jobs))
+        except KeyboardInterrupt:
+            if begun or self.slot is not None:
+                raise
+            self._interrupted = True
+            if not found:  # so that there is something
+                found.append(self.plan.evaluate_batch(points[:few], n_jobs=self.n_jobs))
+        n_seen = sum(len(values) for values, _ in found)
+        if begun and n_seen < len(points):
+            return None
+        if n_seen < len(points):
+            self.keep(range(n_seen))
+        log_likelihood, counts = zip(*found, strict=True)
+        return np.concatenate(log_likelihood), np.concatenate(counts)
 
     def keep(self, runs: Sequence[int]) -> None:
         """Go on with these runs only."""

@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .._data import Data
+from .._lazy import cached_property
 from .._model import Counts, Model
 from .._tree import Tree
 from .._types import FloatArray
 from ..errors import ModelError, bad_parameter
 from ..runner import StopReason
 
+MOST_PRIOR = 1e15
+"""A larger Dirichlet parameter leaves nothing of the data in a sum with their counts."""
+
+T = TypeVar("T")
 Basis = Literal["probability", "softmax"]
 Prior = float | Mapping[str, ArrayLike] | None
 Held = Sequence[str] | Mapping[str, ArrayLike] | NDArray[np.bool_]
@@ -55,6 +60,18 @@ class Fit:
     seconds: float
     evaluations: int
     starts: FloatArray
+
+    @cached_property
+    def _known(self) -> dict[Any, Any]:
+        """What was found from it and is asked for again and again."""
+        return {}
+
+    def once(self, what: Any, find: Callable[[], T]) -> T:
+        """Find something about the fit, once: a fit never changes."""
+        if what not in self._known:
+            self._known[what] = find()
+        found: T = self._known[what]
+        return found
 
     @property
     def log_likelihood(self) -> float:
@@ -117,6 +134,9 @@ def pseudo_counts(tree: Tree, prior: Prior, basis: Basis = "probability") -> Flo
         raise bad_parameter("basis", "estimate", "'probability' or 'softmax'", basis)
     if prior is None:
         return None
+    given = prior.values() if isinstance(prior, Mapping) else [prior]
+    if any(np.any(np.asarray(alpha, dtype=np.float64) > MOST_PRIOR) for alpha in given):
+        raise bad_parameter("prior", "estimate", f"at most {MOST_PRIOR:g}", prior)
     less = 1.0 if basis == "probability" else 0.0
     pseudo = np.full(tree.size, 1.0 - less)
     if isinstance(prior, Mapping):

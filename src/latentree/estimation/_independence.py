@@ -38,15 +38,16 @@ def at_independence(fit: Fit) -> bool:
         return False
     marginals = fit.model.marginals()
     counted = dict(zip(fit.table.names, column_counts(fit.table), strict=True))
-    total, varying = 0.0, 0
+    counts, shares, varying = [np.zeros(0)], [np.zeros(0)], 0
     for variable, node in zip(fit.model.variables, tree.manifest, strict=True):
         if variable.name not in counted:
             continue
-        counts = np.zeros(variable.cardinality)
         own = counted[variable.name][: variable.cardinality]  # states that either does not know were not seen
-        counts[: len(own)] = own
-        seen = counts > 0
-        varying += int(seen.sum() > 1)
-        with np.errstate(divide="ignore"):
-            total += float(counts[seen] @ np.log(marginals[int(node)][seen]))
+        counts.append(own)
+        shares.append(marginals[int(node)][: len(own)])
+        varying += int(np.count_nonzero(own) > 1)
+    weights = np.concatenate(counts)
+    seen = weights > 0
+    with np.errstate(divide="ignore"):
+        total = float(weights[seen] @ np.log(np.concatenate(shares)[seen]))
     return varying > 1 and abs(fit.log_likelihood - total) < SAME

@@ -49,14 +49,19 @@ def random_starts(tree: Tree, n: int, rng: np.random.Generator) -> FloatArray:
     canonical, where = tree.canonically_rooted()
     path = [int(where[v]) for v in canonical.path_from_root(int(np.flatnonzero(where == 0)[0]))]
     out = np.empty((n, tree.size))
+    own = {int(v): slice(*tree.offsets[v : v + 2]) for v in range(tree.n_nodes)}
+    drawn_at = {int(where[v]): slice(*canonical.offsets[v : v + 2]) for v in range(tree.n_nodes)}
+    beside = [v for v in own if v not in path]  # whose tables stay as they are
+    to, come = (np.concatenate([np.arange(at[v].start, at[v].stop) for v in beside] or [np.arange(0)])
+                for at in (own, drawn_at))  # fmt: skip
+    rows = {int(where[v]): int(canonical.rows[v]) for v in range(tree.n_nodes)}
     for start in out:
         drawn = random_parameters(canonical, rng)
-        tables = {
-            int(where[v]): drawn[canonical.offsets[v] : canonical.offsets[v + 1]].reshape(canonical.rows[v], -1)
-            for v in range(tree.n_nodes)
-        }
+        start[to] = drawn[come]
+        tables = {v: drawn[drawn_at[v]].reshape(rows[v], -1) for v in path}
         walk_root(tables, path)
-        start[:] = np.concatenate([tables[v].ravel() for v in range(tree.n_nodes)])
+        for v in path:
+            start[own[v]] = tables[v].ravel()
     return out
 
 

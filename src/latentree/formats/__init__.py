@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from .._registry import loaded
-from ..errors import Advice, FileFormatError, ParameterError, bad_parameter
+from ..errors import Advice, FileFormatError, Parameter, ParameterError
 from ._formats import DATA_FORMATS, MODEL_FORMATS, DataFormat, ModelFormat, by_suffix
 from ._recipe import Recipe
 
@@ -86,9 +86,13 @@ def read_frame(
     one = DATA_FORMATS.find(kind, owner="read_table")
     more: dict[str, Any] = {"encoding": encoding, "delimiter": delimiter, "header": header}
     given = {name: value for name, value in more.items() if value is not None}
-    for name, value in given.items():
+    for name in given:
         if name not in one.options:
-            raise bad_parameter(name, "read_table", f"None for a file of format '{kind}'", value)
+            raise ParameterError(
+                "{parameter} says nothing about a file of format '{format}', which tells it itself. Leave it out.",
+                parameter=Parameter(name, "read_table"),
+                format=kind,
+            )
     frame: Frame = loaded(one.reader)(path, **{**one.defaults, **given})
     return frame
 

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._types import FloatArray
-from ..errors import Advice, ParameterError
+from ..errors import Advice, ParameterError, Surface
 
 __all__ = ["bin_labels", "equal_frequency", "explicit_edges", "merge_neighbours", "merge_rest"]
 
@@ -75,9 +75,19 @@ def bad_bins(name: str, got: object) -> ParameterError:
     """Say what the bins of one column must be."""
     message = (
         "{bins}: column '{column}' needs a whole number of bins of at least 2, or edges in ascending order. "
-        "Got {got!r} instead."
+        "Got {got} instead."
     )
-    return ParameterError(message, bins=Advice("bins"), column=name, got=got)
+    return ParameterError(message, bins=Advice("bins"), column=name, got=_Edges("bins", got))
+
+
+class _Edges(Advice):
+    """What was given instead: a list in Python, numbers with colons between them in the shell."""
+
+    def shown(self, surface: Surface) -> str:
+        """Put it into the words of a surface."""
+        if surface == "python" or not isinstance(self.value, list | tuple):
+            return repr(self.value)
+        return ":".join(f"{x:g}" if isinstance(x, float) else str(x) for x in self.value)
 
 
 def bin_labels(edges: Sequence[float] | FloatArray, *, whole: bool = False) -> tuple[str, ...]:

@@ -521,8 +521,8 @@ def _tell_merged(where: _Where, states: list[State], groups: list[list[int]], na
         if len(group) > 1 or states[group[0]] != name:
             counts = ", ".join(f"'{states[i]}' ({where.values.counts[i]:,.6g})" for i in group[:8])
             more = f" and {len(group) - 8:,} more" if len(group) > 8 else ""
-            why = "have it" if len(group) == 1 else "have some of them"
-            where.tell(f"{counts}{more} became '{name}', because fewer than {least:g} rows {why}.")
+            which = "it is" if len(group) == 1 else "one or more of them are"
+            where.tell(f"{counts}{more} became '{name}', because {which} in fewer than {least:g} rows.")
 
 
 def _rank(state: State) -> tuple[int, Any]:

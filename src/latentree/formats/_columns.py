@@ -377,3 +377,9 @@ def unreadable(name: str, what: str) -> DataError:
 def some(values: Sequence[Any], most: int = 8) -> str:
     """List values in a message, the first few if they are many."""
     return ", ".join(repr(v) for v in values[:most]) + (", ..." if len(values) > most else "")
+
+
+def listed(names: Sequence[str], between: str = ", ", most: int = 12) -> str:
+    """List names in a message, the first dozen if they are many."""
+    shown = between.join(f"'{name}'" for name in names[:most])
+    return shown + (f" and {len(names) - most} more" if len(names) > most else "")

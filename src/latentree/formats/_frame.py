@@ -5,7 +5,6 @@ from __future__ import annotations
 import difflib
 import math
 import os
-import warnings
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -16,10 +15,11 @@ from numpy.typing import NDArray
 from .._table import Table, check_sample_size, checked_weights
 from .._types import FloatArray
 from .._variables import State, Variable, number_in
-from ..errors import Advice, DataError, LatentreeWarning, Row, bad_parameter
+from ..errors import Advice, DataError, Row, bad_parameter
 from ._bins import OWNER, bad_bins
 from ._coding import DECIMAL, DECIMAL_ADVICE, DECIMAL_COMMA, Coding, Missing, first_cell, learn, match, with_points
-from ._columns import Column, Frame, check_cells, column_from, drop_advice, some
+from ._columns import Column, Frame, check_cells, column_from, listed
+from ._warnings import warn_of_many_states, warn_of_never_seen, warn_of_variables
 
 __all__ = ["MISSING_TEXTS", "table_from", "values_of"]
 
@@ -29,13 +29,6 @@ MISSING_TEXTS = ("", "?", ".", "NA", "N/A", "n/a", "#N/A", "<NA>", "NaN", "nan",
 
 ``None`` and ``-`` are not among them: people answer "None", and a test can be "-".
 """
-
-
-MANY_STATES = 20
-"""A column of more states is worth a warning."""
-
-FEW_STATES, CASES = 8, 10
-"""So is one of more states than the first, if there are fewer cases a state than the second."""
 
 
 def table_from(
@@ -158,7 +151,7 @@ def table_from(
 
     table = code_columns(chosen.raw, chosen.names, chosen.weights, code, n=n)
     warn_of_variables(table.variables)
-    _warn_of_many_states(table, declared)
+    warn_of_many_states(table, declared)
     return table
 
 
@@ -418,7 +411,7 @@ def _lacking(lost: Sequence[str], spare: Sequence[str]) -> DataError:
     near = {name: match for name in lost if (match := _near(name, spare, 1))}
     return DataError(
         "The data lack {lost}, which the model has.{meant} Add a column of missing values if it was not asked.",
-        lost=_listed(lost),
+        lost=listed(lost),
         meant="".join(f" Is '{found[0]}' meant to be '{name}'? Then rename it." for name, found in near.items()),
     )
 
@@ -442,13 +435,8 @@ def no_column(name: str, names: Sequence[str], option: str) -> DataError:
         "There is no column '{column}', which {option} names. {meant}",
         column=name,
         option=Advice(option),
-        meant=f"Did you mean {_listed(near, ' or ')}?" if near else f"There are {_listed(list(names))}.",
+        meant=f"Did you mean {listed(near, ' or ')}?" if near else f"There are {listed(list(names))}.",
     )
-
-
-def _listed(names: Sequence[str], between: str = ", ", most: int = 12) -> str:
-    shown = between.join(f"'{name}'" for name in names[:most])
-    return shown + (f" and {len(names) - most} more" if len(names) > most else "")
 
 
 def _same_length(raw: Mapping[str, Any], chosen: Sequence[str]) -> int:
@@ -532,65 +520,3 @@ def refuse_missing_weights(weights: NDArray[Any]) -> None:
             row=Row(int(np.argmax(empty)), True),
             many=f" (the first of {found:,})" if found > 1 else "",
         )
-
-
-# ---- warnings ----------------------------------------------------------------------------------------------------
-
-
-def warn_of_variables(variables: Sequence[Variable]) -> None:
-    """Warn of columns of one value, and of declared levels that were left out."""
-    single = [v.name for v in variables if v.cardinality == 1]
-    if single:
-        _warn(
-            "{columns} one value only, which tells nothing about the rows. Leave {it} out with {drop}.",
-            columns=f"Column {_listed(single)} has" if len(single) == 1 else f"Columns {_listed(single)} have",
-            it="it" if len(single) == 1 else "them",
-            drop=drop_advice(*single),
-        )
-    left_out = {v.name: v.never_seen for v in variables if v.never_seen}
-    if left_out:
-        _warn(
-            "No row has {levels}: left out of the model. Count such levels as states with {keep}.",
-            levels=_levels_listed(left_out),
-            keep=Advice("keep_levels", True),
-        )
-
-
-def warn_of_never_seen(found: Mapping[str, Sequence[State]]) -> None:
-    """Warn of levels in new rows that the data of the model declared but no row had."""
-    if found:
-        _warn("No row that the model was learned from has {levels}: treated as missing.", levels=_levels_listed(found))
-
-
-def _levels_listed(levels: Mapping[str, Sequence[State]], most: int = 8) -> str:
-    texts = [f"{some(own)} of column '{name}'" for name, own in list(levels.items())[:most]]
-    return ", ".join(texts) + (f" and levels of {len(levels) - most} more columns" if len(levels) > most else "")
-
-
-def _warn_of_many_states(table: Table, declared: Collection[str]) -> None:
-    """Warn of columns that are not questions with a few answers: they fill the classes with noise."""
-    for i, variable in enumerate(table.variables):
-        found = variable.cardinality
-        cases = float(table.weights[table.codes[:, i] >= 0].sum())
-        if variable.edges is None and (found > MANY_STATES or (found > FEW_STATES and cases < CASES * found)):
-            numbers = variable.name not in declared and _holds_numbers(variable)
-            _warn(
-                "Column '{column}' has {found:,} different values in {cases:,.6g} cases, and each is a state of its "
-                "own. If it is not a question with so many answers, "
-                + ("cut it with {cut}, " if numbers else "")
-                + "merge rare values with {merge}, or leave it out with {drop}.",
-                column=variable.name,
-                found=found,
-                cases=cases,
-                cut=Advice("bins", {variable.name: 3}),
-                merge=Advice("merge_rare", 30),
-                drop=drop_advice(variable.name),
-            )
-
-
-def _holds_numbers(variable: Variable) -> bool:
-    return all(isinstance(s, (int, float)) and not isinstance(s, bool) for s in variable.states)
-
-
-def _warn(text: str, **fields: Any) -> None:
-    warnings.warn(LatentreeWarning(text, **fields), stacklevel=4)

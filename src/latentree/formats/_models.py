@@ -7,7 +7,7 @@ import os
 from typing import TYPE_CHECKING, Any
 
 from .._registry import Registry
-from ..errors import FileFormatError, bad_parameter
+from ..errors import FileFormatError, Parameter, ParameterError
 from ._formats import MODEL_FORMATS, ModelFormat, by_suffix
 
 if TYPE_CHECKING:
@@ -63,9 +63,23 @@ def load(
     True
     """
     kind = format or format_of(path) or "json"
-    Registry("format", {name: one for name, one in FORMATS.items() if one.is_read}).find(kind, owner="load")
+    read = {name: one for name, one in FORMATS.items() if one.is_read}
+    if format is None and kind not in read:
+        raise FileFormatError(
+            "'{file}': files of format '{format}' are only written, since they do not hold a whole model. Give a model "
+            "file, which ends in {endings}.",
+            file=os.fspath(path),
+            format=kind,
+            endings=", ".join(ending for one in read.values() for ending in one.suffixes),
+        )
+    Registry("format", read).find(kind, owner="load")
     if kind == "json" and latent is not None:
-        raise bad_parameter("latent", "load", "None for a file of latentree, which says it itself", latent)
+        raise ParameterError(
+            "{parameter} is for files of other programs: '{file}' is of latentree, and says itself which nodes are "
+            "latent. Leave it out.",
+            parameter=Parameter("latent", "load"),
+            file=os.fspath(path),
+        )
     from .._files import preceded, read_text
     from ._text import read_bytes, read_text_file
     from ._tokens import MAX_CHARACTERS

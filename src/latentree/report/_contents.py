@@ -184,10 +184,11 @@ class LatentContents(LatentInData):
 
 
 class CurveContents(TypedDict):
-    """Whether cumulative information is exact, and how many rows it was found from."""
+    """Whether cumulative information is exact, how many rows it was found from, how many curves were cut short."""
 
     exact: bool
     rows: int
+    short: int
 
 
 class FitCourse(TypedDict):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from .._information import mutual_information
+from .._information import edge_information, mutual_information
 from .._model import Model
 from .._table import Table, as_table
 from .._types import FloatArray
@@ -16,7 +16,6 @@ from ..estimation._fit import Fit
 from ..naming import class_label, state_labels
 from ..score import aic, bic, entropy, relative_entropy
 from ._contents import ClassContents, ClassReport, ClassSearch, VariableContents
-from ._statistics import statistics as statistics_of
 from ._tree import finite, share_missing
 
 __all__ = ["describe_classes", "profiles", "variable_contents"]
@@ -80,6 +79,8 @@ def describe_classes(fit: Fit, *, statistics: bool = False, search: ClassSearch 
         if search is not None:
             contents["search"] = {**search}
         if statistics:
+            from ._statistics import statistics as statistics_of  # which takes a while to load
+
             contents["statistics"] = statistics_of(fit)
         return contents
 
@@ -87,7 +88,7 @@ def describe_classes(fit: Fit, *, statistics: bool = False, search: ClassSearch 
 def _contents(fit: Fit) -> ClassReport:
     model, table = fit.model, as_table(fit.table)
     sizes = model.table(0)[0]
-    found = findings(fit)
+    found, information = findings(fit), edge_information(model)
     return {
         "kind": "latent class",
         "n": float(table.n),
@@ -116,7 +117,10 @@ def _contents(fit: Fit) -> ClassReport:
             "within": SAME_OPTIMUM,
         },
         "classes": _classes(model, fit.counts.vector[: len(sizes)]),
-        "variables": [variable_contents(v, model.table(v.name), sizes) for v in model.variables],
+        "variables": [
+            variable_contents(v, model.table(int(node)), sizes, float(information[node]))
+            for v, node in zip(model.variables, model.tree.manifest, strict=True)
+        ],
         "warnings": [f.text for f in found if f.loud],
         "notes": [f.text for f in found if not f.loud],
     }
@@ -158,12 +162,14 @@ def _classes(model: Model, counts: FloatArray) -> list[ClassContents]:
     ]
 
 
-def variable_contents(variable: Variable, table: FloatArray, sizes: FloatArray) -> VariableContents:
+def variable_contents(
+    variable: Variable, table: FloatArray, sizes: FloatArray, information: float | None = None
+) -> VariableContents:
     """Describe a variable of a latent class model, from P(state | class) and the sizes of the classes."""
     return {
         "name": variable.name,
         "states": list(variable.states),
         "labels": list(state_labels(variable)),
         "marginal": (sizes @ table).tolist(),
-        "information": mutual_information(sizes, table),
+        "information": mutual_information(sizes, table) if information is None else information,
     }

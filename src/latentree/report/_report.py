@@ -16,10 +16,9 @@ from ..errors import bad_parameter
 from ..estimation import Fit, evaluate
 from ..search import Run, trace_to_plain
 from ..search_result import search_result
-from ._contents import ClassReport, SearchContents, StatisticsContents, TreeExtras, TreeReport
+from ._contents import ClassReport, SearchContents, StatisticsContents, TreeContents, TreeExtras, TreeReport
 from ._latent_class import describe_classes
-from ._statistics import statistics as statistics_of
-from ._tree import MOST_LEAVES, tree_contents
+from ._tree import MOST_LEAVES, Hurried, tree_contents
 
 if TYPE_CHECKING:
     from ._html import Page
@@ -81,12 +80,15 @@ class Report:
         return thing if isinstance(thing, Report) else cls._made(thing, table, trace, {}, most_leaves)
 
     @classmethod
-    def of_search(cls, run: Run, *, seed: int | None = None) -> Report:
-        """Describe what a search returned, its model named and ordered for people; it is the ``run`` of the report."""
+    def of_search(cls, run: Run, *, seed: int | None = None, hurried: Hurried | None = None) -> Report:
+        """Describe what a search returned, its model named and ordered for people; it is the ``run`` of the report.
+
+        ``hurried()`` tells whether there is no time left for everything; what is shorter then is said in a note.
+        """
         plans: SharedPlans = {}
         with sharing(plans):
             ready = search_result(run, seed=seed)
-        return cls._made(ready, None, None, plans)
+        return cls._made(ready, None, None, plans, hurried=hurried)
 
     @classmethod
     def _made(
@@ -96,6 +98,7 @@ class Report:
         trace: Iterable[Any] | None,
         plans: SharedPlans,
         most_leaves: int = MOST_LEAVES,
+        hurried: Hurried | None = None,
     ) -> Report:
         run = thing if isinstance(thing, Run) else None
         fit = thing.fit if isinstance(thing, Run) else thing if isinstance(thing, Fit) else None
@@ -107,8 +110,8 @@ class Report:
             trace = trace_to_plain(run.trace)
         with sharing(plans):
             judged = fit if own else None if table is None else evaluate(model, table)
-            described = tree_contents(model, judged, own=own, trace=trace, most_leaves=most_leaves)
-        found = _findings(model, fit if own else None, run)
+            described = tree_contents(model, judged, own=own, trace=trace, most_leaves=most_leaves, hurried=hurried)
+        found = [*_findings(model, fit if own else None, run), *_cut_short(described)]
         extras: TreeExtras = {} if run is None else {"search": _search(run)}
         contents: TreeReport = {
             **described,
@@ -123,6 +126,8 @@ class Report:
         """What :func:`latentree.report.statistics` collects; None without data."""
         if self.fit is None:
             return None
+        from ._statistics import statistics as statistics_of  # which takes a while to load
+
         with sharing(self._plans):
             return statistics_of(self.fit)
 
@@ -169,6 +174,19 @@ def _findings(model: Model, fit: Fit | None, run: Run | None) -> list[Finding]:
     if model.tree.is_star:
         return findings(fit)
     return provenance_findings({"reason": fit.reason.value})
+
+
+def _cut_short(described: TreeContents) -> list[Finding]:
+    """Say which latent variables no time was left to describe in full."""
+    n = described["curves"]["short"]
+    if not n:
+        return []
+    which = "a latent variable" if n == 1 else f"{n:,} latent variables"
+    text = (
+        f"No time was left to describe {which} in full: only the most informative variables are listed, and the "
+        "information of all is that of those listed. 'latentree report' with the saved model describes them in full."
+    )
+    return [Finding("cut-short", text)]
 
 
 def _search(run: Run) -> SearchContents:
@@ -268,7 +286,8 @@ def describe_tree(
             ``node``, ``information`` alone, ``cumulative``, together with those before it, and ``profile``,
             P(its states | state of the latent).
         ``curves``
-            Whether cumulative information is ``exact``, and how many ``rows`` it was found from.
+            Whether cumulative information is ``exact``, how many ``rows`` it was found from, and for how many latent
+            variables no time was left, so that their curves are ``short``.
         ``fit``
             How the fit went, if it is one: ``seconds``, ``seed``, ``converged``, ``reason``, ``message``, ``n_iter``.
         ``trace``

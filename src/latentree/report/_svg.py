@@ -54,6 +54,7 @@ class Drawing:
         self.information = [0.0] * len(nodes)
         for edge in report["edges"]:
             self.information[edge["child"]] = edge["information"]
+        self.most = max(self.information, default=0.0)
         self.style = style or style_for(self.tree)
         self.arrangement: Arrangement = arrange(self.tree, self.information)
         with_children = zip(nodes, self.arrangement.children, strict=True)
@@ -68,8 +69,7 @@ class Drawing:
 
     def edge_width(self, v: int) -> float:
         """How thick the edge between a node and its parent in the drawing is."""
-        most = max(self.information, default=0.0)
-        share = self.information[self.edge_of(v)] / most if most > 0 else 0.0
+        share = self.information[self.edge_of(v)] / self.most if self.most > 0 else 0.0
         return THINNEST + (THICKEST - THINNEST) * share
 
     def bounds(self) -> tuple[float, float, float, float]:

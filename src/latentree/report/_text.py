@@ -339,7 +339,8 @@ def _comparison(report: ComparisonReport, width: int) -> Iterator[RenderableType
     legend = " ! did not converge." if any(row["converged"] is False for row in fits) else ""
     if any(row["identified"] is False for row in fits):
         legend += " ? not identified: some parameters are free to move."
-    yield Text(f"{_directions(scores)}, * is best.{legend} {_chosen(report['best'])}")
+    chosen = f", * is best.{legend} {_chosen(report['best'])}" if len(fits) > 1 else f".{legend}"
+    yield Text(f"{_directions(scores)}{chosen}")
     if "search" in report:
         yield Text(_searched(report["search"], scores))
     words = [f"{_count(row['n_classes'], 'class', 'classes')}: {w}" for row in report["fits"] for w in row["warnings"]]
@@ -367,7 +368,7 @@ def _searched(search: ClassSearch, scores: Sequence[str]) -> str:
 
 
 def _compared_column(report: ComparisonReport, name: str) -> list[Text]:
-    best = report["best"].get(name)
+    best = report["best"].get(name) if len(report["fits"]) > 1 else None  # the only one is no best
     rows: Sequence[Mapping[str, Any]] = report["fits"]  # the scores are under their names
     cells = (_compared(name, row[name], row["n_classes"] == best) for row in rows)
     return [Text(_HEADS.get(name, name)), *cells]

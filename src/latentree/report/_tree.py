@@ -7,9 +7,10 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from .._files import encoded
-from .._information import InformationCurves, edge_information, entropy_of
+from .._information import Curve, InformationCurves, edge_information, entropy_of
 from .._model import Model
 from .._table import Table, as_table
 from .._types import FloatArray
@@ -34,6 +35,12 @@ __all__ = ["checked_trace", "finite", "share_missing", "tree_contents"]
 MOST_LEAVES = 12
 """How many manifest variables are listed for each latent one, unless another number is asked for."""
 
+FEW_LEAVES = 4
+"""How many are, once there is no time left."""
+
+Hurried = Callable[[], bool]
+"""Tells whether there is no time left to describe everything in full."""
+
 
 def tree_contents(
     model: Model,
@@ -42,16 +49,25 @@ def tree_contents(
     own: bool = False,
     trace: Iterable[Any] | None = None,
     most_leaves: int = MOST_LEAVES,
+    hurried: Hurried | None = None,
 ) -> TreeContents:
     """Describe a tree model as plain values; :func:`latentree.report.describe_tree` lists them.
 
-    With data it is ``judged`` on them, and how the fit went is described too if the model is its ``own``.
+    With data it is ``judged`` on them, and how the fit went is described too if the model is its ``own``. Once it is
+    ``hurried``, fewer manifest variables are listed for each latent one.
     """
     tree = model.tree
     information = edge_information(model)
-    curves = InformationCurves(model, most_leaves)
     marginals = model.marginals()
-    posteriors = _latent_posteriors(judged) if judged is not None else {}
+    impossible = _impossible(judged)
+    posteriors = _latent_posteriors(judged, impossible) if judged is not None else {}
+    late = hurried or (lambda: False)
+    curves = InformationCurves(model, most_leaves, draw=not late())
+    latents, n_short = [], 0
+    for z in map(int, tree.latent):
+        most = min(FEW_LEAVES, most_leaves) if late() else most_leaves
+        latents.append(_latent(model, z, marginals[z], curves.of(z, most), posteriors.get(z), judged))
+        n_short += most < most_leaves or (not curves.exact and curves.n_rows == 0)
     return {
         "kind": "latent tree",
         "n_variables": tree.n_variables,
@@ -59,14 +75,14 @@ def tree_contents(
         "n_nodes": tree.n_nodes,
         "n_parameters": tree.n_parameters,
         "star": tree.is_star,
-        **_judgement(judged),
+        **_judgement(judged, impossible),
         "nodes": [_node(model, v, marginals[v]) for v in range(tree.n_nodes)],
         "edges": [
             {"parent": int(tree.parent[v]), "child": v, "information": float(information[v])}
             for v in range(1, tree.n_nodes)
         ],
-        "latents": [_latent(model, z, marginals[z], curves, posteriors.get(z), judged) for z in map(int, tree.latent)],
-        "curves": {"exact": curves.exact, "rows": curves.n_rows},
+        "latents": latents,
+        "curves": {"exact": curves.exact, "rows": curves.n_rows, "short": n_short},
         "fit": _course(judged) if own and judged is not None else None,
         "trace": checked_trace(trace if trace is not None else model.provenance.get("trace", ())),
         "provenance": {name: value for name, value in encoded(dict(model.provenance)).items() if name != "trace"},
@@ -122,7 +138,16 @@ def _step(i: int, step: Mapping[str, Any]) -> StepContents:
     return {"operation": operation, **numbers, "edges": edges, "states": states}
 
 
-def _judgement(fit: Fit | None) -> Judgement:
+def _impossible(fit: Fit | None) -> NDArray[np.bool_]:
+    """Which patterns the model cannot produce."""
+    if fit is None:
+        return np.zeros(0, dtype=bool)
+    if np.isfinite(fit.log_likelihood):
+        return np.zeros(as_table(fit.table).n_patterns, dtype=bool)
+    return np.isneginf(Plan.of(fit.model, as_table(fit.table)).row_log_likelihood(fit.model.parameters))
+
+
+def _judgement(fit: Fit | None, impossible: NDArray[np.bool_]) -> Judgement:
     if fit is None:
         return {
             "n": None,
@@ -135,7 +160,6 @@ def _judgement(fit: Fit | None) -> Judgement:
             "higher_is_better": True,
         }
     table = as_table(fit.table)
-    rows = Plan.of(fit.model, table).row_log_likelihood(fit.model.parameters)
     return {
         "n": float(table.n),
         "n_patterns": table.n_patterns,
@@ -143,7 +167,7 @@ def _judgement(fit: Fit | None) -> Judgement:
         "log_likelihood": finite(fit.log_likelihood),
         "aic": _score(aic, fit),
         "bic": _score(bic, fit),
-        "impossible": int(np.isneginf(rows).sum()),
+        "impossible": int(impossible.sum()),
         "higher_is_better": True,
     }
 
@@ -175,9 +199,8 @@ def _node(model: Model, v: int, marginal: FloatArray) -> NodeContents:
 
 
 def _latent(
-    model: Model, z: int, sizes: FloatArray, curves: InformationCurves, posterior: FloatArray | None, fit: Fit | None
+    model: Model, z: int, sizes: FloatArray, curve: Curve, posterior: FloatArray | None, fit: Fit | None
 ) -> LatentContents:
-    curve = curves.of(z)
     return {
         "node": z,
         "name": model.tree.names[z],
@@ -195,13 +218,14 @@ def _latent(
     }
 
 
-def _latent_posteriors(fit: Fit) -> dict[int, FloatArray]:
-    """P(state | pattern) of every latent node."""
-    latents = [int(z) for z in fit.model.tree.latent]
-    if not latents:
-        return {}
-    found = Plan.of(fit.model, as_table(fit.table)).posteriors(fit.model.parameters, latents)
-    return dict(zip(latents, found, strict=True))
+def _latent_posteriors(fit: Fit, impossible: NDArray[np.bool_]) -> dict[int, FloatArray]:
+    """P(state | pattern) of every latent node; nan where the pattern is impossible."""
+    tree, table = fit.model.tree, as_table(fit.table)
+    unsure = [int(z) for z in tree.latent if tree.cardinality[z] > 1]
+    found = Plan.of(fit.model, table).posteriors(fit.model.parameters, unsure) if unsure else []
+    one = np.where(impossible, np.nan, 1.0)[:, None]
+    sure = {int(z): one for z in tree.latent if tree.cardinality[z] == 1}
+    return {**sure, **dict(zip(unsure, found, strict=True))}
 
 
 def _in_data(posterior: FloatArray | None, fit: Fit | None) -> LatentInData:

@@ -37,9 +37,8 @@ from ..formats._frame import (
     read_commas,
     read_weights,
     table_from,
-    warn_of_never_seen,
-    warn_of_variables,
 )
+from ..formats._warnings import warn_of_never_seen, warn_of_variables
 from ..runner import OnProgress, Progress
 from ._database import COUNT
 from ._levels import Levels

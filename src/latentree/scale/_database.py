@@ -13,7 +13,7 @@ from urllib.parse import unquote
 
 import numpy as np
 
-from ..errors import DataError, missing_extra
+from ..errors import Advice, DataError, missing_extra
 from ..formats._columns import Column, Frame, column_from
 from ._sources import LARGEST, NOTHING, Pieces, base_of, files_of, keys_of, kind_of
 
@@ -60,7 +60,8 @@ def counted(
                 raise DataError(f"There is no column '{name}'. There are {', '.join(map(repr, names[:12]))}.")
         chosen = [n for n in (columns or names) if n not in (drop or ()) and n != weights]
         if not chosen:
-            raise DataError("No column is left after columns=, drop= and weights=.")
+            without = {name: Advice(name) for name in ("columns", "drop", "weights")}
+            raise DataError("No column is left after {columns}, {drop} and {weights}.", **without)
         if COUNT.lower() in map(str.lower, names):
             raise DataError(f"A column is called '{COUNT}', as the count is. Rename it, or use counter='merge'.")
         total = _total(_quoted(weights)) if weights else "COUNT(*)"

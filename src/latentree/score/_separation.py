@@ -19,7 +19,7 @@ def entropy(fit: Fit, node: str | int = 0) -> float:
             terms = np.where(p > 0, p * np.log(p), 0.0)
         return float(-(table.weights @ terms.sum(axis=1)))
 
-    return sum(fit.table.map_parts(of_rows)) + 0.0
+    return fit.once(("entropy", v), lambda: sum(fit.table.map_parts(of_rows)) + 0.0)
 
 
 def relative_entropy(fit: Fit, node: str | int = 0) -> float:

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from .._model import Model
+from ..estimation import evaluate as judged
 from ..estimation._local import Place
 from ..method import Whole, option
 from ._beliefs import Beliefs
@@ -58,7 +59,10 @@ class HeuristicHillClimbing(SingleHillClimbing):
         def one(item: tuple[Move, Graph], rng: Generator) -> Judged:
             move, graph = item
             model, log_likelihood = self._locally(task, evaluate(move, beliefs, FIRST, rng), beliefs, rng)
-            return Judged(move, model, gain(log_likelihood, graph), task.criterion.dimension(graph))
+            raised = gain(log_likelihood, graph)
+            if not task.criterion.penalised:  # the true score of the model as it is: BIC may rise where it falls
+                raised = task.criterion(judged(model, task.table)) - state.score
+            return Judged(move, model, raised, task.criterion.dimension(graph))
 
         return task.map(one, candidates, rng)
 

@@ -155,13 +155,14 @@ def learn(
         raise DataError(f"Learning a tree needs at least three variables. Got {', '.join(table.names)}.")
     search = _method(method, options)
     # sums do not depend on the order of columns and rows
+    clock = budget if isinstance(budget, Clock) else (budget or Budget()).start()
     names = table.names
-    whole = table.select([names[i] for i in by_content(table)]).ordered()
+    late = clock.expired and checkpoint is None  # nothing will be searched, so that the order of columns is no matter
+    whole = table if late else table.select([names[i] for i in by_content(table)]).ordered()
     varying = _varying(whole)
     aside = 3 <= len(varying) < whole.n_variables
     core = whole.select([whole.names[i] for i in varying]).ordered() if aside else whole
     criterion = Criterion.of(score, core)
-    clock = budget if isinstance(budget, Clock) else (budget or Budget()).start()
     task = Task(core, criterion, _threads(n_jobs), clock, _start(start, core, table), on_progress, executor)
     none = _independent(task)
     if len(varying) < 3:

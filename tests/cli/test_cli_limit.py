@@ -1,0 +1,134 @@
+"""One time limit for a whole command with a second of grace, and Ctrl-C in every part of it."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import time
+
+import click
+import numpy as np
+import pytest
+from running import PROGRAM
+
+import latentree as lt
+from latentree import Model, Tree
+from latentree._variables import numbered
+from latentree.cli.files import Outputs
+from latentree.cli.limit import Finishing, Limit
+from latentree.cli.output import Session
+from latentree.estimation import evaluate
+from latentree.infer import sample_table
+from latentree.report import Report
+from latentree.runner import StopReason
+from latentree.search import Run
+
+N_LATENTS, PER_LATENT = 40, 40
+
+
+@pytest.fixture(scope="module")
+def wide(tmp_path_factory):
+    """A file of 500 rows and 1,600 columns."""
+    rng = np.random.default_rng(1)
+    hidden = rng.integers(0, 3, (500, N_LATENTS))
+    codes = (np.repeat(hidden, PER_LATENT, axis=1) + (rng.random((500, N_LATENTS * PER_LATENT)) < 0.3)) % 3
+    path = tmp_path_factory.mktemp("wide") / "wide.csv"
+    np.savetxt(
+        path, codes, fmt="%d", delimiter=",", comments="", header=",".join(f"v{i}" for i in range(codes.shape[1]))
+    )
+    return path
+
+
+def processor_seconds(*args: object) -> tuple[float, int]:
+    process = subprocess.Popen([*PROGRAM, *map(str, args)], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    _, status, used = os.wait4(process.pid, 0)
+    process.returncode = os.waitstatus_to_exitcode(status)
+    return used.ru_utime + used.ru_stime, process.returncode
+
+
+@pytest.mark.skipif(not hasattr(os, "wait4"), reason="needs the processor time of a child")
+@pytest.mark.parametrize("command", [["learn", "--report", "r.html"], ["fit", "--classes", "2-9"], ["fit"]])
+def test_a_wide_table_keeps_to_the_limit(command, wide, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    name, *more = command
+    seconds, code = processor_seconds(name, wide, *more, "--out", "m.json", "--time-limit", 2, "--n-jobs", 1)
+    assert code == 0 and seconds < 3.0
+    assert lt.load("m.json").tree.n_variables == N_LATENTS * PER_LATENT
+
+
+def test_one_limit_for_the_whole_command():
+    """The clock of the work began with the command, and keeps time to describe and write what was found."""
+    wide, small = (lt.Table.from_codes(np.random.default_rng(0).integers(2, size=(500, n))) for n in (2000, 20))
+    session = Session(started=time.monotonic() - 2.5)
+    with click.Context(click.Command("learn"), obj=session):
+        limit = Limit(10.0, wide)
+        assert limit.work.started == session.started
+        assert limit.work.remaining < 10.0 - 2.5 - 0.1
+        assert limit.work.remaining < Limit(10.0, small).work.remaining
+        assert Limit(100.0, wide, rows=1).work.remaining < Limit(100.0, wide).work.remaining
+        assert 0 < Limit(3.0, small).work.remaining < 0.5
+        assert Limit(1.0, small).work.expired
+        assert not Limit(None, wide).work.expired and not Limit(None, wide).finishing().hurried()
+
+
+def described(hurried) -> Report:
+    rng = np.random.default_rng(0)
+    parent = [-1, 0, 0, *(i % 3 for i in range(24))]
+    tree = Tree(np.array(parent), np.full(27, 3), np.r_[[-1] * 3, np.arange(24)])
+    model = Model.random(tree, numbered([3] * 24), rng)
+    fit = evaluate(model, sample_table(model, 50, rng))
+    return Report.of_search(Run(fit, (), StopReason.TIME, 1.0, "swift", "bic", -1.0, True, ""), hurried=hurried)
+
+
+def test_what_no_time_is_left_for_is_said():
+    whole, cut = described(None), described(lambda: True)
+    assert whole.contents["curves"]["short"] == 0 and not any("No time" in note for note in whole.contents["notes"])
+    assert cut.contents["curves"]["short"] == 3
+    assert any("No time was left to describe 3 latent variables" in note for note in cut.contents["notes"])
+    for ours, theirs in zip(whole.contents["latents"], cut.contents["latents"], strict=True):
+        assert ours["leaves"][:4] == theirs["leaves"]
+        assert theirs["information"] == pytest.approx(theirs["leaves"][-1]["cumulative"])
+    assert "No time was left" in cut.to_text() and "No time was left" in cut.to_html().html
+
+
+def test_ctrl_c_while_a_result_is_described_leaves_less_time_for_it():
+    before = signal.getsignal(signal.SIGINT)
+    with Finishing(float("inf"), interrupted=False) as finishing:
+        assert not finishing.hurried()
+        signal.raise_signal(signal.SIGINT)
+        assert finishing.interrupted and not finishing.hurried()
+        time.sleep(0.35)
+        assert finishing.hurried()
+        with pytest.raises(KeyboardInterrupt):
+            signal.raise_signal(signal.SIGINT)
+    assert signal.getsignal(signal.SIGINT) is before
+
+
+@pytest.mark.parametrize("command", ["learn", "fit"])
+def test_ctrl_c_while_files_are_written_says_which_are_not(command, run, monkeypatch):
+    def broken(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Outputs, "write_rows", broken)
+    told = run(command, "hiv_test", "--out", "m.json", "--assign", "rows.csv", code=130).stderr
+    assert "Model written to 'm.json'." in told
+    assert "Interrupted while the result was written or shown. Not written: 'rows.csv'." in told
+
+
+@pytest.mark.parametrize("command", ["learn", "fit"])
+def test_ctrl_c_after_the_work_does_not_lose_it(command, run, monkeypatch):
+    import latentree.report
+
+    original = Report.of_search if command == "learn" else latentree.report.describe
+
+    def interrupted(*args, **options):
+        signal.raise_signal(signal.SIGINT)
+        return original(*args, **options)
+
+    if command == "learn":
+        monkeypatch.setattr(Report, "of_search", interrupted)
+    else:
+        monkeypatch.setattr(latentree.report, "describe", interrupted)
+    done = run(command, "hiv_test", "--out", "m.json", code=130)
+    assert "this is its result" in done.stderr and lt.load("m.json").provenance["reason"] != "interrupted"
