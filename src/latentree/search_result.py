@@ -39,7 +39,7 @@ def search_result(run: Run, *, seed: int | None = None) -> Run:
         "value": run.score,
         "seed": seed,
         "reason": run.reason.value,
-        "starts": {"made": len(run.ends), "found": run.found, "ends": list(run.ends)} if run.ends else None,
+        "starts": {"made": len(run.ends), "found": run.found} if run.ends else None,
         "trace": steps if short else [],
     }
     model = replace(model, provenance={**model.provenance, **{k: v for k, v in known.items() if v not in (None, [])}})

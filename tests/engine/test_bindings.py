@@ -79,6 +79,22 @@ def soft(**changed):
     return column(**{"ids": (0, 1, 0), "likelihood": (2, 2), **changed})
 
 
+def neighbours(posterior=(3, 2), values=3, likelihood=None, given=(2, 2), state=0):
+    seen = None if values is None else np.full(values, state, I16)
+    said = None if likelihood is None else np.full(likelihood, 0.5)
+    return np.full(posterior, 0.5), (seen, said, np.full(given, 0.5))
+
+
+def depending(first=0, last=2, **changed):
+    posterior, one = neighbours(**changed)
+    return _core.dependence(posterior, [one, one], first, last, 1)
+
+
+def tripled(**changed):
+    posterior, one = neighbours(**changed)
+    return _core.triple_counts(posterior, one, one)
+
+
 def codes(*shape):
     return np.zeros(shape, I16, order="F")
 
@@ -104,6 +120,10 @@ FITS = {
     "Engine.posteriors": lambda: engine().posteriors(HALF, [0, 1]),
     "Engine.root_messages": lambda: engine(root=0).root_messages(HALF),
     "relocations": relocations,
+    "dependence": depending,
+    "dependence, soft": lambda: depending(values=None, likelihood=(3, 2)),
+    "triple_counts": tripled,
+    "Em.compete": lambda: em().compete(10, 1e-8, 0.0, 4.0),
     "Em": em,
     "Em.advance": lambda: em().advance(10, 1e-8, 1.0, 1),
     "Em.keep": lambda: em().keep([0]),
@@ -158,6 +178,18 @@ WRONG = {
     "Engine.posteriors: negative node": lambda: engine().posteriors(HALF, [-1]),
     "Engine.posteriors: twice": lambda: engine().posteriors(HALF, [0, 0]),
     "Engine.root_messages: other size": lambda: engine(root=0).root_messages(np.ones(5)),
+    "dependence: other rows": lambda: depending(values=4),
+    "dependence: no such neighbour": lambda: depending(last=3),
+    "dependence: the end before the beginning": lambda: depending(first=2, last=1),
+    "dependence: neither values nor likelihoods": lambda: depending(values=None),
+    "dependence: both": lambda: depending(likelihood=(3, 2)),
+    "dependence: other likelihood": lambda: depending(values=None, likelihood=(3, 3)),
+    "dependence: other table": lambda: depending(given=(3, 2)),
+    "dependence: a value above the states": lambda: depending(state=2),
+    "dependence: a value below -1": lambda: depending(state=-2),
+    "dependence: no states": lambda: depending(posterior=(3, 0), given=(0, 2)),
+    "triple_counts: other rows": lambda: tripled(values=2),
+    "triple_counts: a value above the states": lambda: tripled(state=5),
     "relocations: no latents": lambda: relocations(posteriors=[], links=[]),
     "relocations: other rows": lambda: relocations(weights=np.ones(4)),
     "relocations: no states": lambda: relocations(posteriors=[np.ones((0, 3))] * 2),
@@ -182,6 +214,7 @@ WRONG = {
     "Em: no starts": lambda: em(starts=np.ones((0, 6))),
     "Em: other pseudo-counts": lambda: em(pseudo=np.ones(5)),
     "Em: other held": lambda: em(held=np.ones(5, np.uint8)),
+    "Em.compete: no steps": lambda: em().compete(0, 1e-8, 0.0, 4.0),
     "Em.keep: none": lambda: em().keep([]),
     "Em.keep: not there": lambda: em().keep([1]),
     "Em.keep: twice": lambda: em().keep([0, 0]),

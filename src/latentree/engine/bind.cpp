@@ -347,6 +347,7 @@ NB_MODULE(_core, m) {
            })
       .def("compete",
            [](Em& e, int steps, double tolerance, double goal, double hope) {
+             require(steps >= 1, "at least one step");
              return locked(e, [&] { return e.compete(steps, tolerance, goal, hope); });
            })
       .def("keep", [](Em& e, const std::vector<std::size_t>& chosen) { locked(e, [&] { e.keep(chosen); }); })
