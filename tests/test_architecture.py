@@ -24,6 +24,7 @@ ORDER = [
     "_variables",
     "_data",
     "_table",
+    "_folds",
     "_tree",
     "_model",
     "_trace",

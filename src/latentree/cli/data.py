@@ -260,7 +260,7 @@ def say_other_data(model: Model, source: Source, found: Mapping[str, Any]) -> No
     if model.provenance.get("data") != source.name:
         return
     for name, what, slack in (("n", "{:,.10g} rows", 0.0), ("log_likelihood", "the log-likelihood {:,.10g}", SAME)):
-        known = model.provenance.get(name)
+        known = _known(model, name)
         if isinstance(known, int | float) and abs(known - found[name]) > slack + 1e-6 * abs(known):
             warn(
                 f"By the model file, '{source.name}' has {what.format(known)}; as read now, it has "
@@ -268,6 +268,13 @@ def say_other_data(model: Model, source: Source, found: Mapping[str, Any]) -> No
                 "These are not the data that the model was made from, or they are read in another way."
             )
             return
+
+
+def _known(model: Model, name: str) -> Any:
+    """What the file of a model says, at the probabilities that it holds."""
+    estimate = model.provenance.get("estimate")
+    own = estimate.get(name) if isinstance(estimate, Mapping) else None
+    return model.provenance.get(name) if own is None else own
 
 
 # ---- models ----------------------------------------------------------------------------------------------------------

@@ -12,7 +12,7 @@ from .command import command as command_, flag, option, session, warn
 from .options import (
     assign_option,
     data_argument,
-    fitting_options,
+    estimating_options,
     force_option,
     learning_options,
     model_out_option,
@@ -25,7 +25,7 @@ from .types import CLASSES
 if TYPE_CHECKING:
     from .._table import Table
     from ..comparison import Comparison
-    from ..estimation import Fit
+    from ..estimation import Estimate, Fit
     from .data import Source
     from .files import Outputs
 
@@ -55,7 +55,7 @@ MODELS, OUTPUT = "Which models", "Output"
 )
 @score_option(MODELS, "What decides between them")
 @resume_option(MODELS)
-@fitting_options
+@estimating_options
 @learning_options
 @model_out_option("--out", "the best model")
 @assign_option(OUTPUT)
@@ -106,11 +106,12 @@ def command(
     else:
         comparison = fitted(table, options, scores, baseline=len(asked) > 1)
         best = _best(comparison, asked)
-    _write(best, source, options, outputs, out, assign)
+    best, estimate = _estimated(best, options)
+    _write(best, estimate, source, options, outputs, out, assign)
     if as_json:
-        emit(_document(best, comparison, source, statistics))
+        emit(_document(best, estimate, comparison, source, statistics))
     else:
-        _show(best, comparison, everything, statistics)
+        _show(best, estimate, comparison, everything, statistics)
     if comparison.interrupted:
         left = f" Not fitted: {', '.join(map(str, comparison.skipped))} classes." if comparison.skipped else ""
         kept = f" Continue with --resume {resume}." if resume else ""
@@ -138,7 +139,7 @@ def fitted(table: Table, options: dict[str, Any], scores: Sequence[str], *, base
             checkpoint=options["resume"],
             n_init=options["n_init"],
             tol=options["tol"],
-            prior=options["prior"],
+            prior=_number(options["prior"]),
             n_jobs=options["n_jobs"],
         )
 
@@ -162,10 +163,26 @@ def learned(table: Table, options: dict[str, Any], scores: Sequence[str]) -> Com
             polish={"tol": options["tol"]},
             checkpoint=options["resume"],
             on_progress=shown.follow(scores[0]),
-            prior=options["prior"],
+            prior=_number(options["prior"]),
             n_jobs=options["n_jobs"],
         )
     return searched(found, scores, seed=options["seed"])
+
+
+def _number(prior: Any) -> float | None:
+    """The prior of the fits; one that the data choose comes when they are compared."""
+    return None if prior == "auto" else prior
+
+
+def _estimated(best: Fit, options: dict[str, Any]) -> tuple[Fit, Estimate]:
+    """The fit with the probabilities asked for, and what they are."""
+    from ..estimation import Estimate
+    from ..estimation._smoothing import smoothed_classes
+
+    prior = options["prior"]
+    if prior == "auto":
+        return smoothed_classes(best, n_jobs=options["n_jobs"])
+    return best, Estimate("ml" if prior in (None, 1) else "map", best.log_likelihood, prior=prior)
 
 
 def _best(comparison: Comparison, asked: tuple[int, ...]) -> Fit:
@@ -181,20 +198,24 @@ def _best(comparison: Comparison, asked: tuple[int, ...]) -> Fit:
 # ---- what comes out ------------------------------------------------------------------------------------------------
 
 
-def _show(best: Fit, comparison: Comparison, everything: bool, statistics: bool) -> None:
+def _show(best: Fit, estimate: Estimate, comparison: Comparison, everything: bool, statistics: bool) -> None:
     from ..report import describe
 
     if len(comparison.table) > 1 or comparison.skipped:
         print_report(comparison.to_dict())
         click.echo()
-    print_report(describe(best, statistics=statistics, search=comparison.search), everything=everything)
+    told = None if estimate.kind == "ml" else estimate
+    shown = describe(best, statistics=statistics, search=comparison.search, estimate=told)
+    print_report(shown, everything=everything)
 
 
-def _document(best: Fit, comparison: Comparison, source: Source, statistics: bool) -> dict[str, Any]:
+def _document(
+    best: Fit, estimate: Estimate, comparison: Comparison, source: Source, statistics: bool
+) -> dict[str, Any]:
     from .._table import as_table
     from ..report import describe
 
-    report = describe(best, statistics=statistics, search=comparison.search)
+    report = describe(best, statistics=statistics, search=comparison.search, estimate=estimate)
     return {
         "data": source.name,
         "score": comparison.scores[0],
@@ -209,7 +230,13 @@ def _document(best: Fit, comparison: Comparison, source: Source, statistics: boo
 
 
 def _write(
-    best: Fit, source: Source, options: dict[str, Any], outputs: Outputs, out: str | None, assign: str | None
+    best: Fit,
+    estimate: Estimate,
+    source: Source,
+    options: dict[str, Any],
+    outputs: Outputs,
+    out: str | None,
+    assign: str | None,
 ) -> None:
     from .._table import as_table
     from .origin import with_origin
@@ -218,6 +245,7 @@ def _write(
     if out is not None:
         from ..report import describe
 
-        outputs.write_model(with_origin(best.model, "fit", source, options, describe(best), ("n_classes",)), out)
+        report = describe(best, estimate=estimate)
+        outputs.write_model(with_origin(best.model, "fit", source, options, report, ("n_classes", "estimate")), out)
     if assign is not None:
         outputs.write_rows(joined(weighed(source.frame), assigned(best.model, as_table(best.table))), assign)

@@ -45,7 +45,7 @@ def command(model: str, data: str, as_json: bool, **reading: Any) -> None:
     if found["n_impossible"]:
         warn(
             f"Rows that the model holds impossible: {found['n_impossible']:,.10g}. "
-            "A model fitted with --prior 2 has no probabilities of zero."
+            "A model made with --prior auto has no probabilities of zero."
         )
     if as_json:
         seed = loaded.provenance.get("seed")

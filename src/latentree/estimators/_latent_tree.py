@@ -18,6 +18,7 @@ from .._table import Table, as_table
 from .._types import FloatArray
 from ..diagnostics import run_findings
 from ..errors import DataError
+from ..estimation._smoothing import PRIOR, LearnerPrior
 from ..naming import class_label
 from ..runner import Budget
 from ..search import DEFAULT, Run, Step, learn
@@ -41,6 +42,7 @@ class TreeLearner(ModelEstimator):
         *,
         method: str = DEFAULT,
         score: Any = "bic",
+        prior: LearnerPrior = "auto",
         start: Model | None = None,
         options: Mapping[str, Any] | None = None,
         bins: Bins = None,
@@ -64,6 +66,7 @@ class TreeLearner(ModelEstimator):
             table,
             method=self.method,
             score=self.__dict__["score"],
+            prior=self.prior,
             rng=rng,
             budget=Budget(seconds=self.time_limit),
             start=self.start,
@@ -78,6 +81,7 @@ class TreeLearner(ModelEstimator):
         self.run_ = run
         self.fit_ = run.fit
         self.model_ = run.model
+        self.estimate_ = run.estimate
         self.table_ = as_table(run.fit.table)
         self.tree_ = run.tree
         self.trace_ = run.trace
@@ -101,6 +105,10 @@ class LatentTree(TransformerMixin, RowDensity, TreeLearner):  # type: ignore[mis
         How to search. ``"swift"`` is the fast one; the others are those of the literature.
     score : str or callable, default "bic"
         What to maximise: a name in :data:`latentree.score.SCORES`, or a function of a fit, of which higher is better.
+    prior : "auto", float or None, default "auto"
+        What the probabilities of the tree are, which is found by maximum likelihood. ``"auto"`` pulls them towards
+        plain distributions, as far as rows held out say, so that no row of known values is impossible; a number is the
+        Dirichlet parameter of every distribution, at least 1; None is maximum likelihood.
     start : Model, optional
         Where to start. Default: whatever the method starts from.
     options : dict, optional
@@ -129,13 +137,15 @@ class LatentTree(TransformerMixin, RowDensity, TreeLearner):  # type: ignore[mis
     tree_ : Tree
         The tree.
     model_ : Model
-        The tree with its probabilities.
+        The tree with its probabilities, which are those of ``estimate_``.
+    estimate_ : Estimate
+        What the probabilities are: maximum likelihood or under a prior, which, and the log-likelihood at them.
     latent_names_ : list of str
         The latent variables, named after the manifest variables that they explain best.
     score_ : float
         What was maximised: LL - penalty, of which higher is better. Text and figures show -2 LL + penalty.
     log_likelihood_ : float
-        Log-likelihood of the training data.
+        Log-likelihood of the training data at its maximum, which ``score_`` is taken at.
     trace_ : tuple of Step
         How the tree came about, step by step.
     converged_ : bool
@@ -145,7 +155,7 @@ class LatentTree(TransformerMixin, RowDensity, TreeLearner):  # type: ignore[mis
     run_ : Run
         All that the search returned.
     fit_ : Fit
-        Model, data and expected counts.
+        Model, data and expected counts at the maximum of the likelihood.
     table_ : Table
         The training data as distinct rows.
     n_iter_ : int
@@ -198,7 +208,7 @@ class LatentTree(TransformerMixin, RowDensity, TreeLearner):  # type: ignore[mis
         -------
         self
         """
-        check_parameters(self)
+        check_parameters(self, own={"prior": PRIOR})
         table = self._training_table(X, sample_weight)
         check_size(table)
         self._keep(self._learn(table))

@@ -124,6 +124,8 @@ def _latent_class(
     yield Text(_title(report), style="bold")
     yield _statistics(report, width)
     yield Text(_course(report))
+    if "estimate" in report:
+        yield Text(report["estimate"]["text"])
     if report["warnings"]:
         yield _listed("Warnings", report["warnings"], "bold yellow")
     yield _sizes(report["classes"])
