@@ -36,6 +36,7 @@ ORDER = [
     "infer",
     "_information",
     "naming",
+    "prediction",
     "dimension",
     "estimation",
     "score",

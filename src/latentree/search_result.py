@@ -5,8 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 
 from ._model import Model
+from ._table import as_table
 from .estimation import Fit, evaluate
 from .naming import presented_alike
+from .prediction import row_quantiles
 from .runner import StopReason
 from .search import Run, trace_to_plain
 
@@ -41,6 +43,7 @@ def search_result(run: Run, *, seed: int | None = None) -> Run:
         "seed": seed,
         "reason": run.reason.value,
         "estimate": None if run.estimate is None else run.estimate.to_plain(),
+        "row_quantiles": row_quantiles(model, as_table(run.fit.table)),
         "trace": steps if short else [],
     }
     told = {k: v for k, v in known.items() if v not in (None, [])}

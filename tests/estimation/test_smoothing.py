@@ -122,7 +122,7 @@ def test_what_is_no_prior(prior):
 @pytest.mark.parametrize("seed", range(4))
 def test_every_known_row_is_possible(seed):
     """Also states that are declared and that no row has."""
-    model, table = drawn(60, seed, states=3)
+    _, table = drawn(60, seed, states=3)
     wide = Table.from_codes(table.codes[table.inverse], [4, *([3] * 5)])  # x1 has a state that no row has
     run = lt.learn(wide, rng=np.random.default_rng(0), **QUICK)
     every = np.array(list(itertools.product(range(4), *[range(3)] * 5)))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -243,9 +244,12 @@ def _write(
     from .rows import assigned, joined, weighed
 
     if out is not None:
+        from ..prediction import row_quantiles
         from ..report import describe
 
         report = describe(best, estimate=estimate)
-        outputs.write_model(with_origin(best.model, "fit", source, options, report, ("n_classes", "estimate")), out)
+        model = with_origin(best.model, "fit", source, options, report, ("n_classes", "estimate"))
+        known = {"row_quantiles": row_quantiles(best.model, as_table(best.table))}
+        outputs.write_model(replace(model, provenance={**model.provenance, **known}), out)
     if assign is not None:
         outputs.write_rows(joined(weighed(source.frame), assigned(best.model, as_table(best.table))), assign)

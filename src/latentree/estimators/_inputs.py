@@ -84,6 +84,7 @@ class Worded:
 
 Constraints = dict[str, Constraint]
 _NONE = OneOf(None)
+FLAG = Flag()
 _CONSTRAINTS: Constraints = {
     "n_classes": AnyOf(Whole(1), OneOf("auto")),
     "n_init": Whole(1),

@@ -20,16 +20,18 @@ from ..comparison import search_summary
 from ..diagnostics import findings
 from ..estimation import ITERATIONS, TOLERANCE, Estimate, Fit, fit_classes
 from ..estimation._smoothing import smoothed_classes
+from ..prediction import row_quantiles
 from ..runner import Budget, Clock
 from ..score import Assignment, BootstrapLrt, StandardErrors
 from ..score._uncertainty import Method as ErrorMethod
 from ._base import ClassPredictor, ModelEstimator, RowDensity, posteriors
 from ._inputs import Bins, RandomState, check_parameters, fit_options, generator, learn_options
+from ._new_rows import NewRows
 
 __all__ = ["LatentClass"]
 
 
-class LatentClass(ClassPredictor, RowDensity, ModelEstimator):
+class LatentClass(NewRows, ClassPredictor, RowDensity, ModelEstimator):
     """Latent class analysis: a mixture of classes within which categorical variables are independent.
 
     Parameters
@@ -286,4 +288,5 @@ class LatentClass(ClassPredictor, RowDensity, ModelEstimator):
     def _kept(self) -> Model:
         report = self.report()
         known = {name: report[name] for name in ("kind", "n", "log_likelihood", "n_parameters", "seed", "reason")}
+        known |= {"estimate": self.estimate_.to_plain(), "row_quantiles": row_quantiles(self.model_, self.table_)}
         return replace(self.model_, provenance={**self.model_.provenance, **known})

@@ -80,6 +80,8 @@ def origin(report: TreeReport) -> list[tuple[str, Any]]:
         score = names.get(key)
         if score is not None and isinstance(value, int | float):
             found.append((score_label(score), f"{shown_score(float(value), score):,.10g}"))
+        elif key == "row_quantiles":  # numbers for programs
+            continue
         elif isinstance(value, dict) and "text" in value:
             found.append((key, value["text"]))
         else:
