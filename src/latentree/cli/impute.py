@@ -2,17 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
-import numpy as np
+from typing import Any
 
 from .command import command as command_, whole
 from .options import data_argument, force_option, matching_options, model_argument, rows_out_option
 from .output import emit, note
-
-if TYPE_CHECKING:
-    from .._model import Model
-    from .stream import Piece, Reader
 
 __all__ = ["command"]
 
@@ -54,8 +48,11 @@ def command(
     With --copies each row is written N times, the first column, 'copy', counting from 1: the missing cells of a row are
     drawn together from what the model says of them. Analyse each copy and pool the results by Rubin's rules.
     """
+    import numpy as np
+
     from .data import load_model
     from .files import ROWS, Outputs
+    from .imputing import completed
     from .stream import Reader, rows_out
 
     loaded = load_model(model)
@@ -70,7 +67,7 @@ def command(
         raise ParameterError("With --json the rows are written to a file: give --out completed.csv.")
     with rows_out(out) as write:
         for piece in reader:
-            for columns, counted in _completed(loaded, reader, piece, copies, rng):
+            for columns, counted in completed(loaded, reader, piece, copies, rng):
                 write(columns)
                 for name, n in counted.items():
                     filled[name] += n
@@ -85,37 +82,3 @@ def command(
         more = f" in each of {n_copies} copies" if copies else ""
         stay = f"; {left:,} stay as they are" if left else ""
         note(f"{total // n_copies:,} missing cells filled{more}{stay}.")
-
-
-def _completed(model: Model, reader: Reader, piece: Piece, copies: int | None, rng: np.random.Generator) -> Any:
-    """Columns of the completed rows, copy by copy, and how many cells of each column were filled."""
-    from ..prediction import imputed
-
-    own = piece.frame.values()
-    n, nodes = len(piece.table.inverse), model.tree.n_nodes
-    # by row first, so that the size of the pieces changes nothing
-    uniform = None if copies is None else rng.random((n, copies, nodes))
-    empty = {v.name: _empty(own[v.name], reader.recipe.missing_codes) for v in model.variables}
-    for copy in range(copies or 1):
-        codes = imputed(model, piece.table, None if uniform is None else uniform[:, copy])
-        columns: dict[str, Any] = {} if copies is None else {_copy_name(own): [copy + 1] * n}
-        counted = {}
-        columns |= own
-        for i, variable in enumerate(model.variables):
-            name = variable.name
-            cells, at = list(own[name]), np.flatnonzero(empty[name] & (codes[:, i] >= 0))
-            for row in at.tolist():
-                cells[row] = variable.states[codes[row, i]]
-            columns[name], counted[name] = cells, len(at)
-        yield {name: ["" if x is None else x for x in cells] for name, cells in columns.items()}, counted
-
-
-def _copy_name(own: dict[str, Any]) -> str:
-    from .rows import free_name
-
-    return free_name("copy", own)
-
-
-def _empty(cells: list[Any], missing: frozenset[str]) -> Any:
-    """Which cells hold nothing."""
-    return np.array([x is None or x != x or str(x).strip() in missing for x in cells], dtype=bool)
