@@ -188,10 +188,11 @@ def _estimated(best: Fit, options: dict[str, Any]) -> tuple[Fit, Estimate]:
 
 def _best(comparison: Comparison, asked: tuple[int, ...]) -> Fit:
     """Choose among the numbers of classes asked for; a single class is there to compare with."""
+    from ..comparison import chosen
+
     score = comparison.scores[0]
-    rows = [(row["n_classes"] in asked, row[score]) for row in comparison.table]
-    at = max(range(len(rows)), key=lambda i: (rows[i], -i))
-    if rows[at][0] and comparison.best_n_classes() not in asked:
+    at = chosen(comparison.table, score, asked)
+    if comparison.table[at]["n_classes"] in asked and comparison.best_n_classes() not in asked:
         warn(f"A single class has the better {score.upper()}: by it, the data give no reason for more.")
     return comparison.fits[at]
 
