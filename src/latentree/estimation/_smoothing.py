@@ -316,9 +316,7 @@ def choose_pull(
 
     The cases are dealt into five parts; each part is scored by the model fitted to the others, some steps of EM from
     the parameters given. Where that would take long, only some of the parts are scored, at least one. For each way to
-    spread the cases of the prior the strength goes up from 1 until it clearly loses. Chosen is the strongest pull
-    that loses no more than one standard error (of the difference, case by case) on the best: cases held out at random
-    resemble those that stay, and a stronger pull is the less surprised by rows that do not.
+    spread the cases of the prior the strength goes up from 1 until the cases held out become less probable.
 
     Parameters
     ----------
@@ -359,16 +357,17 @@ def choose_pull(
     if not trial.tried:
         return Choice(DEFAULT_PULL, {}, "default", None, trial.stopped)
     how = "cross-validation" if len(parts) > 1 else "hold-out"
-    means = {pull: trial.mean(pull) for pull in trial.tried}
-    return Choice(trial.strongest(), means, how, len(parts), trial.stopped)
+    return Choice(trial.best(), trial.tried, how, len(parts), trial.stopped)
 
 
 def _climb(trial: _Trial, towards: Towards) -> None:
-    """Follow the strengths up until the held-out cases clearly lose."""
+    """Follow the strengths up until the held-out cases lose."""
+    before = -math.inf
     for strength in STRENGTHS:
         pull = Pull(strength, towards)
-        if not trial.tries(pull) or not trial.within_one_error(pull):
+        if not trial.tries(pull) or trial.tried[pull] < before:
             break
+        before = trial.tried[pull]
 
 
 class _Trial:
@@ -377,39 +376,22 @@ class _Trial:
     def __init__(self, model: Model, parts: list[tuple[Table, Table]], clock: Clock, n_jobs: int) -> None:
         self.model, self.clock, self.n_jobs = model, clock, n_jobs
         self.parts = [(Plan.of(model, rest), Plan.of(model, own), rest.weight) for rest, own in parts]
-        self.weights = np.concatenate([own.weights for _, own in parts])
-        self.tried: dict[Pull, FloatArray] = {}
+        self.weight = sum(own.weight for _, own in parts)
+        self.tried: dict[Pull, float] = {}
         self.stopped: StopReason | None = None
 
     def tries(self, pull: Pull) -> bool:
-        """Score the cases held out; False if the time is over before."""
-        found = []
+        """Find the mean log-likelihood of the cases held out; False if the time is over before."""
+        total = 0.0
         for train, test, weight in self.parts:
             runs = EmRuns(train, self.model.parameters[None], prior=pull.prior(self.model, weight), n_jobs=self.n_jobs)
             self.stopped = StopReason.TIME if self.clock.expired else runs.advance(STEPS, 1e-6, self.clock)
             if self.stopped is not None:
                 return False
-            found.append(test.row_log_likelihood(runs.parameters(0), n_jobs=self.n_jobs))
-        self.tried[pull] = np.concatenate(found)
+            total += test.log_likelihood(runs.parameters(0), n_jobs=self.n_jobs)
+        self.tried[pull] = total / self.weight
         return True
-
-    def mean(self, pull: Pull) -> float:
-        """Mean log-likelihood of a case held out."""
-        return float(self.weights @ self.tried[pull] / self.weights.sum())
 
     def best(self) -> Pull:
         """The pull under which the cases held out are most probable; of equal ones the stronger."""
-        return max(self.tried, key=lambda pull: (self.mean(pull), pull.strength))
-
-    def within_one_error(self, pull: Pull) -> bool:
-        """Whether it loses no more on the best than one standard error of the difference."""
-        loss = self.tried[self.best()] - self.tried[pull]
-        n = self.weights.sum()
-        mean = float(self.weights @ loss / n)
-        variance = float(self.weights @ (loss - mean) ** 2 / n)
-        return mean <= math.sqrt(variance / n)
-
-    def strongest(self) -> Pull:
-        """The strongest that is as good as the best, up to one standard error: it is the less surprised by new rows."""
-        good = [pull for pull in self.tried if self.within_one_error(pull)]
-        return max(good, key=lambda pull: (pull.strength, self.mean(pull)))
+        return max(self.tried, key=lambda pull: (self.tried[pull], pull.strength))
