@@ -192,3 +192,27 @@ def test_the_imputer_in_a_pipeline(ratings):
     with pytest.raises(ParameterError, match="draw"):
         LatentTreeImputer(draw="yes").fit(gaps)
     assert isinstance(pd.DataFrame(drawn.transform(gaps)), pd.DataFrame)
+
+
+# ---- values that were not there ------------------------------------------------------------------------------------
+
+
+def test_something_new_has_a_probability():
+    old = pd.DataFrame({"a": list("xy") * 20, "b": list("uv") * 20, "c": list("xy") * 20})
+    rows = pd.DataFrame({"a": ["x", "z", "z", None], "b": ["u", "u", "w", "u"], "c": ["x", "x", "x", "x"]})
+    for own in (LatentTree(unseen="smooth", random_state=0), LatentClass(2, unseen="smooth", random_state=0)):
+        own.fit(old)
+        known = lt.infer.log_likelihood_rows(own.model_, own._table(rows))
+        p, q = np.log(1 / 41), np.log(40 / 41)
+        assert own.score_samples(rows) - known == pytest.approx([3 * q, 2 * q + p, q + 2 * p, 2 * q])
+        assert np.isfinite(own.score(rows))
+        total = 0.0  # over all rows, "something new" being one more value of each column
+        for a, b, c in itertools.product("xyz", "uvw", "xyz"):
+            total += np.exp(own.score_samples(pd.DataFrame({"a": [a], "b": [b], "c": [c]})))[0]
+        assert total == pytest.approx(1)
+    declared = old.astype({"a": pd.CategoricalDtype(["x", "y", "z"])})
+    with pytest.warns(lt.LatentreeWarning, match="left out"):
+        own = LatentClass(2, unseen="smooth", random_state=0).fit(declared)
+    assert own.score_samples(rows.astype(declared.dtypes))[1] == pytest.approx(
+        lt.infer.log_likelihood_rows(own.model_, own._table(rows))[1] + 2 * np.log(40 / 41) + np.log(1 / 41)
+    )

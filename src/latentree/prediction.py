@@ -16,7 +16,15 @@ from .engine._plan import Evidence, Plan, evidence_of
 from .errors import Parameter, ParameterError
 from .infer import find_node, posterior
 
-__all__ = ["PredictionScores", "imputed", "predicted", "quantiles_of", "row_quantiles", "target_node"]
+__all__ = [
+    "PredictionScores",
+    "imputed",
+    "predicted",
+    "quantiles_of",
+    "row_quantiles",
+    "target_node",
+    "with_new_values",
+]
 
 BLOCK = 1 << 14
 """Rows that are drawn at a time."""
@@ -242,6 +250,34 @@ def _drawn(model: Model, table: Table, rows: NDArray[np.int16], uniform: FloatAr
         part = rows[own]
         rows[own] = np.where((part < 0) & possible[:, None], found, part)
     return rows
+
+
+# ---- values that are not known ------------------------------------------------------------------------------------
+
+
+def with_new_values(rows: FloatArray, n_known: NDArray[Any], n_new: NDArray[Any], n: float) -> FloatArray:
+    """Log-likelihoods of rows in which some cells hold values that no training row had.
+
+    After n cases the next one holds something new in a column with probability 1/(n + 1), whatever else the row
+    holds, and one of the known states otherwise: with a column of its own for "something new" the probabilities of
+    all rows add up to one.
+
+    Parameters
+    ----------
+    rows : array of float
+        Log-likelihoods of the known cells.
+    n_known, n_new : arrays of int
+        How many cells of each row hold a known state, and how many something new; missing cells are neither.
+    n : float
+        Sample size of the training data.
+
+    Examples
+    --------
+    >>> with_new_values(np.log([0.5, 0.5]), np.array([1, 0]), np.array([0, 1]), 99.0).round(4).tolist()
+    [-0.7032, -5.2983]
+    """
+    found: FloatArray = rows + n_known * np.log(n / (n + 1)) - n_new * np.log(n + 1)
+    return found
 
 
 # ---- how usual rows are --------------------------------------------------------------------------------------------

@@ -141,3 +141,24 @@ def test_weights_are_repetitions(run, tmp_path):
     names = ("accuracy", "log_loss", "brier", "auc", "n_known")
     assert {n: weighted[n] for n in names} == pytest.approx({n: long[n] for n in names})
     assert weighted["n_rows"] == 16 and long["n_rows"] == 428
+
+
+def test_something_new_has_a_probability(run, learned):
+    odd = pd.read_csv("new.csv").astype(object)
+    odd.iloc[0, 0], odd.iloc[1, 2] = 7, None
+    odd.to_csv("odd.csv", index=False)
+    assert "not a known state" in run("score", "m.json", "odd.csv", code=1).stderr
+    missing = pd.read_csv(_rows(run, "missing"))["log_likelihood"]
+    smooth = pd.read_csv(_rows(run, "smooth"))["log_likelihood"]
+    n = 90
+    cells = np.array([[6, 1], [6, 0], *[[7, 0]] * 26])
+    assert (smooth - missing).to_numpy() == pytest.approx(cells @ [np.log(n / (n + 1)), -np.log(n + 1)], abs=1e-5)
+    total = strict(run("score", "m.json", "odd.csv", "--unseen", "smooth", "--json").stdout)
+    assert total["log_likelihood"] == pytest.approx(smooth.sum(), abs=1e-4)
+    d = total["n_parameters"]
+    assert total["bic"] == pytest.approx(total["log_likelihood"] - d / 2 * np.log(28)) and total["n"] == 28
+
+
+def _rows(run, unseen):
+    run("score", "m.json", "odd.csv", "--unseen", unseen, "--by-row", "--out", f"{unseen}.csv")
+    return f"{unseen}.csv"

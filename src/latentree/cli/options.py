@@ -290,8 +290,9 @@ _MATCHING: tuple[Any, ...] = (
     option(
         "--unseen",
         LEARNING,
-        "What to do with a value that the model does not know. Default: error.",
-        type=Choice(["error", "missing"]),
+        "What to do with a value that the model does not know: an error, a missing cell, or smooth, a missing cell "
+        "that counts in the log-likelihood with the probability of something new, 1/(n + 1). Default: error.",
+        type=Choice(["error", "missing", "smooth"]),
     ),
 )
 """Whatever is not given is as it was for the model's own data."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -58,6 +59,8 @@ def command(model: str, data: str, by_row: bool, out: str | None, force: bool, a
         raise click.UsageError("--out is for --by-row.")
     source, table = read_for(loaded, data, reading)
     found = scores(loaded, table)
+    if source.used.unseen == "smooth":
+        found |= _smooth(loaded, data, reading)
     say_other_data(loaded, source, found)
     if found["n_impossible"]:
         warn(
@@ -77,7 +80,6 @@ def _each(
     """Score row by row, whatever the size of the data."""
     import numpy as np
 
-    from ..infer import log_likelihood_rows
     from ..prediction import quantiles_of
     from .files import Outputs
     from .output import note
@@ -91,7 +93,7 @@ def _each(
     reader, total, weight, impossible = Reader(model, data, reading), 0.0, 0.0, 0.0
     with rows_out(out) as write:
         for piece in reader:
-            rows = log_likelihood_rows(model, piece.table)
+            rows = reader.log_likelihoods(piece)
             own = np.where(np.isnan(rows), 0.0, 1.0 if piece.weights is None else piece.weights)
             total += float(own[own > 0] @ rows[own > 0])
             weight, impossible = weight + float(own.sum()), impossible + float(own[np.isneginf(rows)].sum())
@@ -103,6 +105,27 @@ def _each(
         found = {"log_likelihood": total, "log_likelihood_per_row": total / weight, "n": weight}
         more = {"n_rows": reader.n_rows, "n_impossible": impossible, "n_parameters": model.tree.n_parameters}
         emit({"data": reader.name, **found, **more, "seed": model.provenance.get("seed")})
+
+
+def _smooth(model: Model, data: str, reading: dict[str, Any]) -> dict[str, Any]:
+    """The log-likelihood and what follows from it, values that are not known counting as something new."""
+    import numpy as np
+
+    from .._model import Counts
+    from ..estimation import evaluate
+    from .stream import Reader
+
+    if data == "-":
+        raise click.UsageError("--unseen smooth reads the data twice, which standard input cannot be. Give a file.")
+    total, weight, reader = 0.0, 0.0, Reader(model, data, reading)
+    for piece in reader:
+        rows = reader.log_likelihoods(piece)
+        own = np.where(np.isnan(rows), 0.0, 1.0 if piece.weights is None else piece.weights)
+        total, weight = total + float(own[own > 0] @ rows[own > 0]), weight + float(own.sum())
+        table = piece.table
+    fit = evaluate(model, replace(table, n=weight), counts=Counts(np.zeros(model.tree.size), total, weight))
+    criteria = {name: _criterion(name, fit) for name in ("aic", "bic")}
+    return {"log_likelihood": total, "log_likelihood_per_row": total / weight, **criteria}
 
 
 def scores(model: Model, table: Table) -> dict[str, Any]:

@@ -39,6 +39,8 @@ class Piece:
     frame: Frame
     table: Table
     weights: FloatArray | None
+    new: Any
+    """How many cells of each row hold a value that the model does not know."""
 
     @property
     def numbers(self) -> list[int]:
@@ -103,9 +105,25 @@ class Reader:
         weights = read_weights(raw, given, frame.n_rows, decimal=recipe.decimal)
         reading: dict[str, Any] = {"missing": recipe.missing_codes, "decimal": recipe.decimal, "unseen": recipe.unseen}
         drop = [named] if named is not None else None
-        table = coded_by(own, frame, never_seen, weights=weights, drop=drop, **reading)
+        new: list[Any] = []
+        table = coded_by(own, frame, never_seen, weights=weights, drop=drop, new=new, **reading)
         first, self.n_rows = self.n_rows + 1, self.n_rows + frame.n_rows
-        return Piece(first, frame, table, weights)
+        return Piece(first, frame, table, weights, sum(new[1:], start=new[0].astype(int)) if new else 0)
+
+    def log_likelihoods(self, piece: Piece) -> FloatArray:
+        """Log-likelihood of each row of a piece; with ``--unseen smooth`` something new has a probability too."""
+        from ..errors import ModelError
+        from ..infer import log_likelihood_rows
+        from ..prediction import with_new_values
+
+        rows = log_likelihood_rows(self.model, piece.table)
+        if self.recipe.unseen != "smooth":
+            return rows
+        n = self.model.provenance.get("n")
+        if not isinstance(n, int | float) or not n > 0:
+            raise ModelError("--unseen smooth needs a model file that says from how many rows the model was made.")
+        known = (piece.table.codes[piece.table.inverse] >= 0).sum(axis=1)
+        return with_new_values(rows, known, piece.new, float(n))
 
 
 @contextmanager

@@ -95,7 +95,7 @@ _CONSTRAINTS: Constraints = {
     "checkpoint": AnyOf(Worded((str, os.PathLike), "a path"), _NONE),
     "bins": AnyOf(Whole(2), Worded(Mapping, "a dict of columns"), _NONE),
     "keep_levels": Flag(),
-    "unseen": OneOf("error", "missing"),
+    "unseen": OneOf("error", "missing", "smooth"),
     "tol": Number(least=0),
     "max_iter": Whole(1),
     "n_jobs": Worded(AnyOf(Whole(1), Whole(most=-1), _NONE), "a whole number other than 0, or None"),

@@ -119,8 +119,9 @@ class LatentTree(NewRows, TransformerMixin, RowDensity, TreeLearner):  # type: i
         bins or at which edges. Every column of an array of floats counts as continuous when this is an int.
     keep_levels : bool, default False
         Whether categories that a column declares, but no row of the training data has, count as states.
-    unseen : {"error", "missing"}, default "error"
-        What to do with a value that was not there in :meth:`fit`.
+    unseen : {"error", "missing", "smooth"}, default "error"
+        What to do with a value that was not there in :meth:`fit`: an error, a missing cell, or a missing cell that
+        counts in the log-likelihood of its row with the probability of something new, 1/(n + 1) after n rows.
     random_state : int, RandomState, Generator or None, default None
         Source of randomness. The same number gives the same tree, whatever ``n_jobs`` is.
     n_jobs : int or None, default None
