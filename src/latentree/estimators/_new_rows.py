@@ -26,7 +26,7 @@ class NewRows:
     model_: Model
     table_: Table
     random_state: RandomState
-    _table: Callable[[Any], Table]
+    _table: Callable[..., Table]
     _form: Form
 
     def predict_column_proba(self, X: Any, target: str) -> FloatArray:

@@ -162,10 +162,10 @@ class LatentTreeClassifier(ClassifierMixin, TreeLearner):  # type: ignore[misc]
         """Return the accuracy: the share of rows whose class is predicted rightly."""
         return float(accuracy_score(y, self.predict(X), sample_weight=sample_weight))
 
-    def _table(self, X: Any) -> Table:
+    def _table(self, X: Any, *, new: list[NDArray[np.bool_]] | None = None) -> Table:
         """Rows with the target missing."""
         check_is_fitted(self)
-        known = self._coded(X, self.model_.variables[:-1])
+        known = self._coded(X, self.model_.variables[:-1], new)
         unknown = np.full((len(known.inverse), 1), -1, dtype=np.int16)
         return Table.from_codes(np.hstack([known.codes[known.inverse], unknown]), self.model_.variables)
 
