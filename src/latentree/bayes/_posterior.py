@@ -136,7 +136,7 @@ def log_predictive(draws: Draws | ClassDraws, table: Table) -> FloatArray:
 
 
 def log_rows(draws: Draws, every: slice) -> FloatArray:
-    """Return ln P(row | model) of the patterns of the data under some draws of each chain; [chains, draws, patterns]."""
+    """Return ln P(row | model) of the data's patterns under some draws of each chain; [chains, draws, patterns]."""
     k = draws.k[:, every]
     out = np.empty((*k.shape, draws.table.n_patterns))
     for n_classes in np.unique(k):

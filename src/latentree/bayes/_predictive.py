@@ -120,9 +120,10 @@ def _psis(logs: FloatArray) -> tuple[FloatArray, FloatArray]:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            import arviz
+            import arviz as module
     except ImportError:
         raise missing_extra("PSIS-LOO needs ArviZ", "arviz") from None
+    arviz: Any = module
     groups = {"posterior": {"drawn": logs.sum(axis=2)}, "log_likelihood": {"rows": logs}}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of shapes, which are told by the number of rows here
