@@ -50,7 +50,7 @@ FOLDS = 5
 STEPS = 12
 """Steps of EM from the maximum of the likelihood, for each strength and part."""
 
-WORK = 2e9
+WORK = 1e11
 """Above this many products (distinct rows times probabilities times steps), fewer parts are held out in turn."""
 
 EVALUATIONS = 8
