@@ -40,8 +40,8 @@ def check_prior(prior: Any, owner: str) -> None:
 STRENGTHS = tuple(10.0 ** (i / 2) for i in range(7))
 """Strengths to choose from, 1 to 1,000 cases a distribution, the next about three times the one before.
 
-Less than one case gains next to nothing on rows like those seen (0.1 instead of 1: 0.1 % of the log-likelihood and
-less), and costs many rows that are not: each cell that had to be zero counts log(1/strength) more.
+Less than one case gains little on rows like those seen (0.1 instead of 1: up to 0.3 % of the log-likelihood), and costs
+much on rows that are not: each cell that had to be zero counts log(1/strength) more.
 """
 
 FOLDS = 5
