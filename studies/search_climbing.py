@@ -90,7 +90,7 @@ def study(
             if method not in METHODS or n > LIMITS.get(label, n):
                 continue
             run, seconds = keeper.run(f"z{n}-{rows}-{label.split()[0].lower()}", table, method, [seed, 2], options)
-            kl, _ = divergence(run.model, table, model, test)
+            kl, _ = divergence(run.fit.model, table, model, test)
             out.append(SearchResult(n, label, run, seconds, kl))
             say(f"{n} variables, {label}: BIC {run.score:.2f}, KL {kl:.4f}, {seconds:.1f} s")
     return out, truth
@@ -151,7 +151,7 @@ def scores_study(
         ):
             options = {"score": score, "full": (16, 500, 0.01)}
             run, seconds = keeper.run(f"{name}-dhc-by-{label.lower()}", data, "dhc", [seed, 3], options)
-            kl, _ = divergence(run.model, table, generator, test)
+            kl, _ = divergence(run.fit.model, table, generator, test)
             out.append((name, label, run, seconds, kl))
             say(f"{name} DHC by {label}: {run.tree}, KL {kl:.4f}, {seconds:.1f} s")
     return out

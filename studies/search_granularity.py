@@ -153,7 +153,7 @@ def study(
                 if method not in METHODS or i >= runs[name]:
                     continue
                 run, seconds = keeper.run(f"{name}-{method}-{i}", table, method, [seed, i], options)
-                kl, _ = divergence(run.model, table, generator, test)
+                kl, _ = divergence(run.fit.model, table, generator, test)
                 cases.append(Case(name, label, run, seconds, kl, _skeleton(run.tree) == skeleton))
                 say(f"{name} {label} run {i + 1}: BIC {run.score:.2f}, KL {kl:.4f}, {seconds:.1f} s")
     return cases, truth
@@ -189,7 +189,7 @@ def deadlock(case: Case, *, seed: int, keeper: StudyCache) -> list[tuple[str, in
     -------
     list of (latent, states before, BIC with one state less, the search that follows)
     """
-    model, table = case.run.model, case.run.fit.table
+    model, table = case.run.fit.model, case.run.fit.table
     network = Network.from_model(model)
     beliefs = Beliefs(network, table)
     names = [model.tree.names[v] for v in model.tree.latent]

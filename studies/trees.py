@@ -222,7 +222,7 @@ def _density(folder: Path, seed: int, jobs: int, seconds: float, say: Say, pictu
         table = datasets.load(f"{name}_train", data_dir=folder)
         run, _ = _learned(table, seed, jobs, seconds, say)
         test = datasets.load(f"{name}_test", data_dir=folder)
-        mean = float(np.average(log_likelihood_rows(_smoothed(run.model), test)))
+        mean = float(np.average(log_likelihood_rows(_smoothed(run.fit.model), test)))
         rows.append(
             [
                 name,

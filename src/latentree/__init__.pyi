@@ -12,6 +12,7 @@ from . import (
     formats as formats,
     infer as infer,
     method as method,
+    prediction as prediction,
     report as report,
     runner as runner,
     scale as scale,
@@ -44,6 +45,7 @@ from .estimators import (
     LatentClass as LatentClass,
     LatentTree as LatentTree,
     LatentTreeClassifier as LatentTreeClassifier,
+    LatentTreeImputer as LatentTreeImputer,
     compare as compare,
 )
 from .formats._models import load as load

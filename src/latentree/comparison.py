@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import os
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, cast
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from .cardinality import Learned
     from .report._contents import ClassSearch, ComparedFit, ComparisonReport
 
-__all__ = ["Comparison", "bootstrap_tests", "compare_classes", "compared", "search_summary", "searched"]
+__all__ = ["Comparison", "bootstrap_tests", "chosen", "compare_classes", "compared", "search_summary", "searched"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,7 +45,8 @@ class Comparison:
         One row for each number of classes: ``n_classes``, ``log_likelihood``, ``n_parameters``, the scores (LL -
         penalty, higher being better), ``relative_entropy``, ``smallest_class`` (its probability), ``starts_at_best``,
         ``converged``, ``identified`` (whether the structure has no more parameters than dimensions), ``reason``,
-        ``seconds`` and ``warnings``. What is not defined or not known is None.
+        ``seconds`` and ``warnings``. What is not defined or not known is None. Scores made of cases held out (``cv``,
+        ``cv10``, ``holdout``) have another column, ``cv_error``: the standard error of the difference from the best.
     skipped : tuple of int
         Numbers of classes that the time limit left no time for, or that came after Ctrl-C.
     interrupted : bool
@@ -73,7 +74,7 @@ class Comparison:
         return self.fits[-1] if self.search is not None else self.fits[self._at(score)]
 
     def best_n_classes(self, score: str | None = None) -> int:
-        """Return the best number of classes by a score."""
+        """Return the best number of classes by a score; if it has standard errors, the least within one of the best."""
         return int(self.table[self._at(score)]["n_classes"])
 
     def to_frame(self, backend: str = "pandas") -> Any:
@@ -116,10 +117,7 @@ class Comparison:
         name = self.scores[0] if score is None else score
         if name not in self.scores:
             raise bad_parameter("score", "best", f"one of {', '.join(map(repr, self.scores))}", score)
-        values = [row[name] for row in self.table]
-        if all(value is None for value in values):
-            raise ModelError(f"The score '{name}' is not defined for any of these fits.")
-        return int(np.argmax([-np.inf if value is None else value for value in values]))
+        return chosen(self.table, name)
 
     def __repr__(self) -> str:
         from .report import to_text
@@ -207,10 +205,31 @@ def compare_classes(
     )
 
 
+def chosen(rows: Sequence[Mapping[str, Any]], score: str, among: Collection[int] | None = None) -> int:
+    """Position of the best row by a score; of a score with standard errors, the first within one error of the best.
+
+    Rows are in ascending order of the number of classes; ``among`` are the numbers that may be chosen.
+    """
+    known = [i for i, row in enumerate(rows) if row[score] is not None]
+    if not known:
+        raise ModelError(f"The score '{score}' is not defined for any of these fits.")
+    allowed = [i for i in known if among is None or rows[i]["n_classes"] in among] or known
+    best = max(allowed, key=lambda i: (rows[i][score], -i))
+    error = f"{score}_error"
+    near = [i for i in allowed if rows[best][score] - rows[i][score] <= (rows[i].get(error) or 0.0)]
+    return near[0] if rows[best].get(error) is not None else best
+
+
 def compared(fits: Sequence[Fit], scores: Sequence[str], by_likelihood: bool, **more: Any) -> Comparison:
     """Put fits with rising numbers of classes side by side."""
+    by_case = [name for name in scores if criteria.SCORES[name].paired is not None]
     with sharing({}):
-        rows = [_row(fit, scores) for fit in fits]
+        rows = [_row(fit, [name for name in scores if name not in by_case]) for fit in fits]
+    for name in by_case:
+        found = [criteria.SCORES[name].by_case(fit) for fit in fits]
+        best = max(found, key=lambda own: own.value)
+        for row, own in zip(rows, found, strict=True):
+            row |= {name: own.value, f"{name}_error": best.difference(own)[1]}
     if by_likelihood:  # a prior may well prefer less likelihood
         _mark_lower(rows)
     return Comparison(tuple(fits), tuple(scores), rows, **more)

@@ -25,6 +25,7 @@ __all__ = [
     "named",
     "node_labels",
     "presented",
+    "presented_alike",
     "state_labels",
 ]
 
@@ -135,14 +136,26 @@ def presented(model: Model) -> Model:
     It is rooted at its centre, latent variables are named after what they explain, and their states come in descending
     order of size, as the classes of a latent class model do.
     """
+    return presented_alike(model)[0]
+
+
+def presented_alike(model: Model, *others: Model) -> tuple[Model, ...]:
+    """A model as :func:`presented` gives it, and others of the same tree in the same rooting, order and names.
+
+    The order of the states is that of their sizes in the first; the names are those that the last would have.
+    """
     tree, old = model.tree.canonically_rooted()
-    rooted = model.rerooted(int(old[0]))
-    flat = np.concatenate([rooted.table(name).ravel() for name in tree.names])
-    centred = Model(tree, model.variables, flat, model.provenance)
-    marginals = centred.marginals()
+    flats = []
+    for own in (model, *others):
+        rooted = own.rerooted(int(old[0]))
+        flats.append(np.concatenate([rooted.table(name).ravel() for name in tree.names]))
+    marginals = Model(tree, model.variables, flats[0]).marginals()
     for z in map(int, tree.latent):
-        flat = reordered(tree, flat, z, np.argsort(-marginals[z], kind="stable"))
-    return named(centred.with_parameters(flat, provenance=model.provenance))
+        order = np.argsort(-marginals[z], kind="stable")
+        flats = [reordered(tree, flat, z, order) for flat in flats]
+    tree = named(Model(tree, model.variables, flats[-1])).tree
+    every = zip((model, *others), flats, strict=True)
+    return tuple(Model(tree, own.variables, flat, own.provenance) for own, flat in every)
 
 
 def class_label(i: int) -> str:

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from .estimation import evaluate
-from .naming import presented
+from ._model import Model
+from ._table import as_table
+from .estimation import Fit, evaluate
+from .naming import presented_alike
+from .prediction import row_quantiles
 from .runner import StopReason
 from .search import Run, trace_to_plain
 
@@ -29,7 +32,7 @@ def search_result(run: Run, *, seed: int | None = None) -> Run:
     >>> run.tree.names[:2], run.fit.seed, run.model.provenance["method"]
     (('V1+V4', 'V3+V2'), 0, 'swift')
     """
-    model = presented(run.model)
+    model, at_maximum = presented_alike(run.model, run.fit.model)  # so that a prior changes no name
     # Without seconds, so that the same search gives the same file.
     steps = [{k: v for k, v in step.items() if k != "seconds"} for step in trace_to_plain(run.trace)]
     short = sum(len(step.states) for step in run.trace) <= MOST_NODES
@@ -40,11 +43,20 @@ def search_result(run: Run, *, seed: int | None = None) -> Run:
         "seed": seed,
         "reason": run.reason.value,
         "starts": {"made": len(run.ends), "found": run.found} if run.ends else None,
+        "estimate": None if run.estimate is None else run.estimate.to_plain(),
+        "row_quantiles": row_quantiles(model, as_table(run.fit.table)),
         "trace": steps if short else [],
     }
-    model = replace(model, provenance={**model.provenance, **{k: v for k, v in known.items() if v not in (None, [])}})
-    counts = evaluate(model, run.fit.table).counts
+    told = {k: v for k, v in known.items() if v not in (None, [])}
     reason = StopReason.CONVERGED if run.reason.complete else run.reason
-    fit = replace(run.fit, model=model, counts=counts, reason=reason, seed=seed, seconds=run.seconds)
+
+    def shown(fit: Fit, model: Model) -> Fit:
+        model = replace(model, provenance={**model.provenance, **told})
+        counts = evaluate(model, fit.table).counts
+        return replace(fit, model=model, counts=counts, reason=reason, seed=seed, seconds=run.seconds)
+
+    fit = shown(run.fit, at_maximum)
+    estimated = None if run.estimated is None else shown(run.estimated, model)
     # plain dicts: scikit-learn's users copy and pickle what they fitted
-    return replace(run, fit=fit, trace=tuple(replace(step, states=dict(step.states)) for step in run.trace))
+    trace = tuple(replace(step, states=dict(step.states)) for step in run.trace)
+    return replace(run, fit=fit, estimated=estimated, trace=trace)

@@ -63,3 +63,17 @@ def test_every_command_keeps_the_json_contract(run, tmp_path):
         assert {"log_likelihood", "n_parameters", "n", "bic", "aic", "seconds", "seed"} <= set(told), command
         if command[0] in ("fit", "compare", "score", "assign", "show"):
             assert told["log_likelihood"] == pytest.approx(-317.2568, abs=1e-3)
+
+
+def test_cases_held_out(run):
+    found = json.loads(
+        run("compare", "carcinoma", "--classes", "1-4", "--scores", "cv,bic", "--n-init", "8", "--json").stdout
+    )
+    errors = [row["cv_error"] for row in found["fits"]]
+    values = [row["cv"] for row in found["fits"]]
+    best = max(range(4), key=lambda i: values[i])
+    near = [i for i in range(4) if values[best] - values[i] <= errors[i]]
+    assert errors[best] == 0 and found["best"]["cv"] == found["fits"][near[0]]["n_classes"]
+    shown = run("fit", "carcinoma", "--classes", "1-4", "--score", "cv", "--n-init", "8")
+    assert f"{found['best']['cv']} classes" in shown.stdout.split("Latent class model:")[1].splitlines()[0]
+    assert "+-" in shown.stdout

@@ -504,7 +504,7 @@ def test_no_column_left():
         ({"bins": {"a": []}}, "edges in ascending order"),
         ({"bins": {"a": [math.inf]}}, "edges in ascending order"),
         ({"bins": {"a": ["x"]}}, "edges in ascending order"),
-        ({"unseen": "skip"}, "'error' or 'missing'. Got 'skip'"),
+        ({"unseen": "skip"}, "'error', 'missing' or 'smooth'. Got 'skip'"),
         ({"merge_rare": 0}, "'merge_rare' parameter of Table.from_frame must be a number above 0"),
         ({"bins": 2, "variables": [Variable("a", (1, 2))]}, "None when variables= is given"),
         ({"merge_rare": 2, "variables": [Variable("a", (1, 2))]}, "None when variables= is given"),

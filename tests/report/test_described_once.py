@@ -92,8 +92,12 @@ def test_plans_are_shared_within_the_block_only_and_for_the_same_data_only():
 
 def test_sharing_changes_no_number(finished):
     alone = report.describe_tree(finished.model, finished.fit.table)
-    for key in ("log_likelihood", "bic", "aic", "nodes", "edges", "latents"):
+    for key in ("nodes", "edges", "latents"):
         assert finished.contents[key] == alone[key]
+    assert finished.contents["estimate"]["log_likelihood"] == pytest.approx(alone["log_likelihood"], abs=1e-9)
+    at_maximum = report.describe_tree(finished.run.fit.model, finished.fit.table)
+    for key in ("log_likelihood", "bic", "aic"):
+        assert finished.contents[key] == at_maximum[key]
 
 
 def test_reporting_a_search_does_not_load_the_samplers():

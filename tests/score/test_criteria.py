@@ -150,7 +150,7 @@ def test_weight_is_repetition(name):
     assert a == pytest.approx(b, abs=1e-6)
 
 
-@pytest.mark.parametrize("name", [n for n in SCORES if n != "marginal_likelihood"])
+@pytest.mark.parametrize("name", [n for n, s in SCORES.items() if n != "marginal_likelihood" and s.paired is None])
 def test_weight_is_repetition_with_two_latents(name):
     once, often = cases()
     a, b = (
@@ -193,7 +193,7 @@ def test_scores_of_two_latents_say_what_is_not_defined():
     fit = fit_two_latents(once, (2, 2), rng=np.random.default_rng(0), n_init=2, max_iterations=500)
     found = scores(fit, aliasing=True)
     missing = {name for name, s in found.items() if s.value is None}
-    assert missing - {"laplace", "laplace_traditional"} == {"marginal_likelihood"}
+    assert missing - {"laplace", "laplace_traditional"} == {"marginal_likelihood", "cv", "cv10", "holdout"}
     assert found["bice"].value == pytest.approx(found["bic"].value)  # de = ds = 22
     assert found["bic"].value == pytest.approx(fit.log_likelihood - 22 / 2 * log(once.n) + log(8))
 
@@ -220,5 +220,5 @@ def test_impossible_data_have_no_score():
 def test_unknown_score(carcinoma):
     with pytest.raises(ValueError, match="'names' parameter of scores"):
         scores(carcinoma, ["bicc"])
-    with pytest.raises(ValueError):
-        scores(carcinoma, ["holdout"])  # without test data
+    alone = scores(carcinoma, ["holdout"])["holdout"].value  # without test data, a part of the data is held out
+    assert alone != scores(carcinoma, ["holdout"], test=carcinoma.table)["holdout"].value

@@ -68,7 +68,7 @@ def test_results_come_in_the_order_of_the_data(table):
     for z in run.tree.latent:
         leaves = [run.tree.variable[c] for c in run.tree.children[z] if run.tree.variable[c] >= 0]
         assert leaves == sorted(leaves)
-    fresh = other.compiled(run.model).evaluate(run.model.parameters)
+    fresh = other.compiled(run.fit.model).evaluate(run.fit.model.parameters)
     assert run.fit.log_likelihood == pytest.approx(fresh.log_likelihood, abs=1e-9)
     np.testing.assert_allclose(run.fit.counts.vector, fresh.vector, atol=1e-8)
 

@@ -57,7 +57,7 @@ def test_of_each_set_the_last_code_counts():
 
 
 def test_what_is_asked_of_a_search_is_read_from_words():
-    assert method_options("swift", ["trials=7", "loss=3.5"]) == {"trials": 7, "loss": 3.5}
+    assert method_options("swift", ["trials=7", "tol=3.5"]) == {"trials": 7, "tol": 3.5}
     assert method_options("swift", ["resume=false"]) == {"resume": False}  # of learn itself
     with pytest.raises(ParameterError, match="NAME=VALUE"):
         method_options("swift", ["trials"])

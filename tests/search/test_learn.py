@@ -237,7 +237,7 @@ def test_the_generating_structure_is_found(table):
 def test_a_start_may_be_given_in_any_rooting(table):
     first = learn(table, method="east", rng=rng(), **QUICK)
     runs = [
-        learn(table, method="east", rng=rng(), start=first.model.rerooted(name), **QUICK)
+        learn(table, method="east", rng=rng(), start=first.fit.model.rerooted(name), **QUICK)
         for name in first.tree.names
         if name.startswith("z")
     ]
@@ -362,7 +362,7 @@ def test_a_start_may_have_columns_that_never_vary(table, root):
     codes = np.insert(table.codes[table.inverse].astype(int), [0, 2], 0, axis=1)
     wide = Table.from_codes(codes, [2, 3, 2, 1, *([3, 2] * 2)])
     first = learn(wide, method="east", rng=rng(), **QUICK)
-    again = learn(wide, method="east", rng=rng(), start=first.model.rerooted(root), **QUICK)
+    again = learn(wide, method="east", rng=rng(), start=first.fit.model.rerooted(root), **QUICK)
     assert again.model.variables == wide.variables
     assert again.score >= first.score - 1e-6
     assert again.trace[0].log_likelihood == pytest.approx(first.fit.log_likelihood, abs=1e-6)

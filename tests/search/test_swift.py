@@ -15,7 +15,7 @@ from latentree._table import Table
 from latentree._variables import numbered
 from latentree.engine import _core
 from latentree.engine._plan import Plan
-from latentree.runner import Budget, Clock
+from latentree.runner import Budget, Clock, StopReason
 from latentree.search import learn
 from latentree.search._beliefs import Beliefs, known
 from latentree.search._criterion import Criterion
@@ -222,3 +222,72 @@ def test_very_wide_data_are_forecast():
 
     assert wide(50) is None and wide(WIDE) is None
     assert "minutes" in wide(10_000) and "GB" in wide(10_000)
+
+
+# ---- several starts ------------------------------------------------------------------------------------------------
+
+
+def test_a_run_says_how_many_starts_found_it():
+    run = learn(datasets.load("hiv_test"), rng=np.random.default_rng(0))
+    assert run.found == len(run.ends) == 3 and run.message == "Found from 3 of 3 starts."
+    assert max(run.ends) == pytest.approx(run.score, abs=0.1)
+    once = learn(datasets.load("hiv_test"), rng=np.random.default_rng(0), effort="low")
+    assert len(once.ends) == 1 and "one start" in once.message
+    more = learn(datasets.load("hiv_test"), rng=np.random.default_rng(0), agree=4, starts=5)
+    assert more.found == 4
+
+
+def test_the_greatest_effort_goes_on_until_the_time_is_up():
+    run = learn(datasets.load("hiv_test"), rng=np.random.default_rng(0), effort="max", budget=Budget(seconds=2))
+    assert run.reason is StopReason.TIME and len(run.ends) > 3
+    assert run.score == pytest.approx(-656.62, abs=0.01)
+
+
+def test_a_new_latent_may_be_narrow_and_may_sit_on_an_edge():
+    graph = Graph.star(4, [3, 4, 3, 4, 3])
+    narrow = Move("NI", (5, 0, 1, 2)).applied(graph)
+    assert narrow.cardinality[6] == 2 and narrow.neighbours[6] == (0, 1, 5)
+    between = Move("NE", (5, 1, 2)).applied(graph)
+    assert between.neighbours[6] == (1, 5) and between.regularised() == between
+    assert Move("NE", (5, 0, 3)).applied(graph).regularised().key() == graph.key()  # as many states as the leaf has
+    assert Move("SI", (5, 7)).applied(graph).cardinality[5] == 7
+
+
+@settings(max_examples=200)
+@given(graphs(max_leaves=8, max_moves=8))
+def test_parameters_of_narrow_latents_are_told_from_the_surroundings(graph):
+    narrow = [
+        Move("NI", (a, *graph.neighbours[a][:2], h))
+        for a in graph.latents
+        if len(graph.neighbours[a]) > 3
+        for h in (2, 3)
+    ]
+    between = [Move("NE", (b, a, h)) for a, b in graph.edges if graph.is_latent(b) for h in (2, 3)]
+    several = [Move("SI", (a, graph.cardinality[a] + 2)) for a in graph.latents]
+    for move in [*narrow, *between, *several]:
+        told = added_parameters(graph, move)
+        if told is not None and move.kind != "SI":
+            assert told == move.applied(graph).regularised().n_parameters - graph.n_parameters
+
+
+@settings(max_examples=25)
+@given(models_and_tables(max_leaves=6), st.integers(0, 5))
+def test_restricted_likelihoods_of_new_moves_are_those_of_their_models(case, seed):
+    model, table = case
+    beliefs = Beliefs(Network.from_model(model), table)
+    graph = beliefs.network.graph
+    rng = np.random.default_rng(seed)
+    tried = [Move("SI", (a, graph.cardinality[a] + 2)) for a in graph.latents]
+    tried += [Move("NI", (a, *graph.neighbours[a][:2], 2)) for a in graph.latents if len(graph.neighbours[a]) > 3]
+    tried += [
+        Move("NE", (b, a, 2))
+        for a, b in graph.edges
+        if graph.is_latent(b) and min(graph.cardinality[a], graph.cardinality[b]) > 2
+    ]
+    for move in tried:
+        if move.applied(graph).regularised().key() != move.applied(graph).key():
+            continue
+        found = evaluate(move, beliefs, Effort(2, 5, 0.0), rng)
+        made = model_of(found, beliefs.network, model.variables)
+        truth = Plan.of(made, table).evaluate_batch(made.parameters[None])[0][0]
+        assert found.log_likelihood == pytest.approx(truth, rel=1e-5, abs=1e-4)

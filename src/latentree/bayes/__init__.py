@@ -17,6 +17,7 @@ from ._draws import ClassDraws, Draws
 from ._layout import load
 from ._loss import PointEstimate, delta_loss, predictive_loss
 from ._posterior import ClassSummary, classification, log_predictive, predictive_rows, similarity, summarise
+from ._predictive import PredictiveScore, loo, waic
 from ._prior import ClassPrior, prior_on_classes
 from ._relabel import relabel
 from ._sampler import sample
@@ -31,6 +32,7 @@ __all__ = [
     "Info",
     "JumpOptions",
     "PointEstimate",
+    "PredictiveScore",
     "State",
     "Target",
     "candidate",
@@ -40,6 +42,7 @@ __all__ = [
     "init",
     "load",
     "log_predictive",
+    "loo",
     "predictive_loss",
     "predictive_rows",
     "prior_on_classes",
@@ -50,5 +53,6 @@ __all__ = [
     "standard_error",
     "step",
     "summarise",
+    "waic",
     "with_counts",
 ]

@@ -135,6 +135,24 @@ def log_predictive(draws: Draws | ClassDraws, table: Table) -> FloatArray:
     return out
 
 
+def log_rows(draws: Draws, every: slice) -> FloatArray:
+    """Return ln P(row | model) of the data's patterns under some draws of each chain; [chains, draws, patterns]."""
+    k = draws.k[:, every]
+    out = np.empty((*k.shape, draws.table.n_patterns))
+    for n_classes in np.unique(k):
+        at = np.argwhere(k == n_classes)
+        weights = draws.weights[:, every][k == n_classes][:, :n_classes]
+        theta = draws.theta[:, every][k == n_classes][:, :n_classes]
+        nothing = np.zeros(len(at))
+        group = ClassDraws(draws.table, weights, theta, nothing, nothing.astype(np.int64))
+        done = 0
+        for part in _parts(group):
+            for logs in _log_mixtures(part):
+                out[tuple(at[done])] = logs
+                done += 1
+    return out
+
+
 def predictive_rows(draws: Draws | ClassDraws, n: int, rng: np.random.Generator) -> NDArray[np.int16]:
     """Draw new rows from the posterior predictive distribution, each from a model drawn; codes [n, variables]."""
     groups = list(_groups(draws))

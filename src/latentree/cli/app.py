@@ -28,6 +28,8 @@ COMMANDS = {
     "trace": "trace",
     "score": "score",
     "assign": "assign",
+    "predict": "predict",
+    "impute": "impute",
     "query": "query",
     "sample-data": "sample_data",
     "convert": "convert",

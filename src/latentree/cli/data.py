@@ -23,9 +23,11 @@ if TYPE_CHECKING:
 __all__ = [
     "Source",
     "in_pieces",
+    "is_data_set",
     "load_model",
     "load_search",
     "load_trace",
+    "opened",
     "options_of",
     "read_for",
     "read_to_learn",
@@ -71,7 +73,7 @@ def read_to_learn(data: str, options: Mapping[str, Any]) -> tuple[Source, Table]
         merge_rare=options["merge_rare"],
         keep_levels=options["keep_levels"],
     )
-    source = _opened(data, recipe, options["columns"], options["drop"])
+    source = opened(data, recipe, options["columns"], options["drop"])
     return source, source.used.table(source.frame, note=_note_of_data)
 
 
@@ -81,7 +83,7 @@ def _note_of_data(text: str) -> None:
     note(text, label="Note:")
 
 
-def _opened(
+def opened(
     data: str, recipe: Recipe, columns: Sequence[str] = (), drop: Sequence[str] = (), *, own_weights: bool = True
 ) -> Source:
     """Read a file, standard input (``-``), or a data set by its name if there is no such file."""
@@ -162,7 +164,7 @@ def read_for(model: Model, data: str, options: Mapping[str, Any], *, need_weight
     if in_pieces(data):
         source = _from_pieces(data, replace(recipe, columns=tuple(own.name for own in model.variables)))
     else:
-        source = _opened(data, recipe, own_weights=not options["no_weights"])
+        source = opened(data, recipe, own_weights=not options["no_weights"])
     used = replace(source.used, columns=None, drop=())
     if used.weights is not None and not need_weights and used.weights not in source.frame.columns:
         note(f"There is no column '{used.weights}' of weights, and none is needed: every row counts once.")
@@ -179,7 +181,8 @@ def read_for(model: Model, data: str, options: Mapping[str, Any], *, need_weight
         ) from None
 
 
-def _is_data_set(data: str) -> bool:
+def is_data_set(data: str) -> bool:
+    """Whether data are one of our data sets by name, there being no such file."""
     return data != "-" and not os.path.exists(data) and not in_pieces(data)
 
 
@@ -213,7 +216,7 @@ def _fitting(kept: Recipe, data: str, format: str | None) -> Recipe:
     from ..formats import DATA_FORMATS, SUFFIXES
 
     kind = format or SUFFIXES.get(Path(data.lower().removesuffix(".gz")).suffix)
-    taken = () if _is_data_set(data) else DATA_FORMATS.get(kind or "csv", DATA_FORMATS["csv"]).options
+    taken = () if is_data_set(data) else DATA_FORMATS.get(kind or "csv", DATA_FORMATS["csv"]).options
     plain = {name: _default(kept, name) for name in ("encoding", "delimiter", "header") if name not in taken}
     return replace(kept, **plain)
 
@@ -260,7 +263,7 @@ def say_other_data(model: Model, source: Source, found: Mapping[str, Any]) -> No
     if model.provenance.get("data") != source.name:
         return
     for name, what, slack in (("n", "{:,.10g} rows", 0.0), ("log_likelihood", "the log-likelihood {:,.10g}", SAME)):
-        known = model.provenance.get(name)
+        known = _known(model, name)
         if isinstance(known, int | float) and abs(known - found[name]) > slack + 1e-6 * abs(known):
             warn(
                 f"By the model file, '{source.name}' has {what.format(known)}; as read now, it has "
@@ -268,6 +271,13 @@ def say_other_data(model: Model, source: Source, found: Mapping[str, Any]) -> No
                 "These are not the data that the model was made from, or they are read in another way."
             )
             return
+
+
+def _known(model: Model, name: str) -> Any:
+    """What the file of a model says, at the probabilities that it holds."""
+    estimate = model.provenance.get("estimate")
+    own = estimate.get(name) if isinstance(estimate, Mapping) else None
+    return model.provenance.get(name) if own is None else own
 
 
 # ---- models ----------------------------------------------------------------------------------------------------------

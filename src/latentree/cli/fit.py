@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, cast
 
 import click
 
@@ -13,7 +14,7 @@ from .command import command as command_, flag, option, session, warn, whole
 from .options import (
     assign_option,
     data_argument,
-    fitting_options,
+    estimating_options,
     force_option,
     learning_options,
     model_out_option,
@@ -26,7 +27,7 @@ from .types import CLASSES, Choice
 if TYPE_CHECKING:
     from .._table import Table
     from ..comparison import Comparison
-    from ..estimation import Fit
+    from ..estimation import Estimate, Fit
     from ..report._contents import ClassReport, TreeReport
     from ..runner import Clock
     from .data import Source
@@ -75,7 +76,7 @@ MODELS, OUTPUT = "Which models", "Output"
     type=click.Path(),
 )
 @resume_option(MODELS)
-@fitting_options
+@estimating_options
 @learning_options
 @model_out_option("--out", "the best model")
 @assign_option(OUTPUT)
@@ -131,8 +132,9 @@ def command(
     else:
         comparison = fitted(table, options, scores, baseline=len(asked) > 1, clock=limit.work)
         best = _best(comparison, asked)
+    best, estimate = _estimated(best, options)
     with limit.finishing(comparison.interrupted) as finishing:
-        report = describe(best, statistics=statistics, search=comparison.search)
+        report = describe(best, statistics=statistics, search=comparison.search, estimate=estimate)
     with outputs.until_interrupted():
         _write(best, report, source, options, outputs, out, assign)
         if as_json:
@@ -168,7 +170,7 @@ def fitted(table: Table, options: dict[str, Any], scores: Sequence[str], *, base
             checkpoint=options["resume"],
             n_init=options["n_init"],
             tol=options["tol"],
-            prior=options["prior"],
+            prior=_number(options["prior"]),
             n_jobs=options["n_jobs"],
         )
 
@@ -197,7 +199,7 @@ def learned(table: Table, options: dict[str, Any], scores: Sequence[str], clock:
             polish={"tol": options["tol"]},
             checkpoint=options["resume"],
             on_progress=shown.follow(scores[0]),
-            prior=options["prior"],
+            prior=_number(options["prior"]),
             n_jobs=options["n_jobs"],
         )
     return searched(found, scores, seed=options["seed"])
@@ -211,12 +213,29 @@ def _refuse_learning(options: dict[str, Any]) -> None:
             raise click.UsageError(f"{own} is for a number of classes that is learned. Leave out {own} or --classes.")
 
 
+def _number(prior: Any) -> float | None:
+    """The prior of the fits; one that the data choose comes when they are compared."""
+    return None if prior == "auto" else prior
+
+
+def _estimated(best: Fit, options: dict[str, Any]) -> tuple[Fit, Estimate]:
+    """The fit with the probabilities asked for, and what they are."""
+    from ..estimation import Estimate
+    from ..estimation._smoothing import smoothed_classes
+
+    prior = options["prior"]
+    if prior == "auto":
+        return smoothed_classes(best, n_jobs=options["n_jobs"])
+    return best, Estimate("ml" if prior in (None, 1) else "map", best.log_likelihood, prior=prior)
+
+
 def _best(comparison: Comparison, asked: tuple[int, ...]) -> Fit:
     """Choose among the numbers of classes asked for; a single class is there to compare with."""
+    from ..comparison import chosen
+
     score = comparison.scores[0]
-    rows = [(row["n_classes"] in asked, row[score]) for row in comparison.table]
-    at = max(range(len(rows)), key=lambda i: (rows[i], -i))
-    if rows[at][0] and comparison.best_n_classes() not in asked:
+    at = chosen(comparison.table, score, asked)
+    if comparison.table[at]["n_classes"] in asked and comparison.best_n_classes() not in asked:
         warn(f"A single class has the better {score.upper()}: by it, the data give no reason for more.")
     return comparison.fits[at]
 
@@ -228,7 +247,9 @@ def _show(report: ClassReport | TreeReport, comparison: Comparison, everything: 
     if len(comparison.table) > 1 or comparison.skipped:
         print_report(comparison.to_dict())
         click.echo()
-    print_report(report, everything=everything)
+    expected = report.get("estimate", {}).get("kind") == "ml"  # what everybody expects need not be told
+    shown = {name: own for name, own in report.items() if not (expected and name == "estimate")}
+    print_report(cast("ClassReport", shown), everything=everything)
 
 
 def _document(best: Fit, report: ClassReport | TreeReport, comparison: Comparison, source: Source) -> dict[str, Any]:
@@ -261,6 +282,10 @@ def _write(
     from .rows import assigned, joined, weighed
 
     if out is not None:
-        outputs.write_model(with_origin(best.model, "fit", source, options, report, ("n_classes",)), out)
+        from ..prediction import row_quantiles
+
+        model = with_origin(best.model, "fit", source, options, report, ("n_classes", "estimate"))
+        known = {"row_quantiles": row_quantiles(best.model, as_table(best.table))}
+        outputs.write_model(replace(model, provenance={**model.provenance, **known}), out)
     if assign is not None:
         outputs.write_rows(joined(weighed(source.frame), assigned(best.model, as_table(best.table))), assign)

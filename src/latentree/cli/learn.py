@@ -18,6 +18,7 @@ from .options import (
     force_option,
     learning_options,
     model_out_option,
+    prior_option,
     resume_option,
     score_option,
     searching_options,
@@ -65,6 +66,7 @@ SEARCH, OUTPUT = "How the tree is found", "Output"
     "An option of the method, such as trials=0; an unknown one is answered with a list.",
     multiple=True,
 )
+@prior_option(SEARCH, "auto")
 @resume_option(SEARCH, "tree")
 @searching_options
 @learning_options
@@ -93,6 +95,10 @@ def command(
     Finds latent variables in a tree, how many states each has, and all probabilities. Latent variables are named after
     the two variables they explain best. BIC = -2 LL + d ln N, where d is the number of parameters: lower is better
     (with --json, this divided by -2).
+
+    The tree is found by maximum likelihood, and so are log-likelihood, AIC and BIC. The probabilities in the model file
+    are pulled towards plain ones, as far as rows held out say, so that no row of known values is impossible; --prior
+    says otherwise.
 
     Ctrl-C stops the search; the best tree so far is shown and written, and the exit status is 130.
     """
@@ -147,6 +153,7 @@ def _searched(table: Table, options: dict[str, Any], settings: dict[str, Any], c
             table,
             method=options["method"],
             score=options["score"],
+            prior=options["prior"],
             rng=np.random.default_rng(options["seed"]),
             budget=clock,
             start=None if start is None else load_model(start),

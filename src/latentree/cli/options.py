@@ -13,11 +13,12 @@ from ..formats import DATA_FORMATS
 from ..score._registry import SCORES
 from .command import file, flag, option, whole
 from .files import MODEL, ROWS
-from .types import BINS, DELIMITER, Choice, Number
+from .types import BINS, DELIMITER, PRIOR, Choice, Number
 
 __all__ = [
     "assign_option",
     "data_argument",
+    "estimating_options",
     "fitting_options",
     "force_option",
     "jobs_option",
@@ -25,6 +26,7 @@ __all__ = [
     "matching_options",
     "model_argument",
     "model_out_option",
+    "prior_option",
     "resume_option",
     "rows_out_option",
     "score_option",
@@ -211,14 +213,31 @@ _LEARNING: tuple[Any, ...] = (
     ),
 )
 
+
+def prior_option(section: str, default: str | None) -> Callable[[Function], Function]:
+    """Add ``--prior`` of learners."""
+    usual = "auto" if default else "none"
+    return option(
+        "--prior NUMBER|auto|none",
+        section,
+        "What keeps probabilities away from 0 and 1: the Dirichlet parameter of every distribution, 1 being flat; "
+        "auto, as much as rows held out say; or none, maximum likelihood. "
+        f"Default: {usual}.",
+        type=PRIOR,
+        default=default,
+        show_default=False,
+    )
+
+
+_PRIOR = option(
+    "--prior NUMBER",
+    FITTING,
+    "Dirichlet parameter of every distribution: 1 is flat, more keeps probabilities away from 0 and 1. "
+    "Default: maximum likelihood.",
+    type=Number(min=1, max=1e9),
+)
+
 _FITTING: tuple[Any, ...] = (
-    option(
-        "--prior NUMBER",
-        FITTING,
-        "Dirichlet parameter of every distribution: 1 is flat, more keeps probabilities away from 0 and 1. "
-        "Default: maximum likelihood.",
-        type=Number(min=1, max=1e9),
-    ),
     whole(
         "--n-init",
         FITTING,
@@ -271,8 +290,9 @@ _MATCHING: tuple[Any, ...] = (
     option(
         "--unseen",
         LEARNING,
-        "What to do with a value that the model does not know. Default: error.",
-        type=Choice(["error", "missing"]),
+        "What to do with a value that the model does not know: an error, a missing cell, or smooth, a missing cell "
+        "that counts in the log-likelihood with the probability of something new, 1/(n + 1). Default: error.",
+        type=Choice(["error", "missing", "smooth"]),
     ),
 )
 """Whatever is not given is as it was for the model's own data."""
@@ -292,9 +312,14 @@ def matching_options(function: Function) -> Function:
     return _all((*_MATCHING, *_FILE, _decimal(None)), function)
 
 
-def fitting_options(function: Function) -> Function:
+def fitting_options(function: Function, prior: Any = _PRIOR) -> Function:
     """Add the options of how latent class models are fitted; see :func:`.fit.fitted`."""
-    return _all((*_FITTING, seed_option(), jobs_option(1), time_limit_option()), function)
+    return _all((prior, *_FITTING, seed_option(), jobs_option(1), time_limit_option()), function)
+
+
+def estimating_options(function: Function) -> Function:
+    """Add the same for a command that writes one model, whose prior may be chosen by the data."""
+    return fitting_options(function, prior_option(FITTING, None))
 
 
 def searching_options(function: Function) -> Function:

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from .command import command as command_, warn
-from .options import data_argument, matching_options, model_argument
+import click
+
+from .command import command as command_, file, flag, warn
+from .files import ROWS
+from .options import data_argument, force_option, matching_options, model_argument
 from .output import emit
 
 if TYPE_CHECKING:
@@ -19,14 +23,20 @@ __all__ = ["command"]
 EXAMPLES = """
 latentree score model.json holdout.csv
 latentree score model.json holdout.csv --weights n --unseen missing --json
+latentree score model.json new.csv --by-row --out rows.csv
 """
+
+OUTPUT = "Output"
 
 
 @command_("score", examples=EXAMPLES)
 @model_argument
 @data_argument
+@flag("--by-row", OUTPUT, "The log-likelihood of each row, and how unusual it is among the rows of the training data.")
 @matching_options
-def command(model: str, data: str, as_json: bool, **reading: Any) -> None:
+@file("--out", OUTPUT, f"With --by-row: write the rows to this file, which ends in {ROWS}. Default: standard output.")
+@force_option
+def command(model: str, data: str, by_row: bool, out: str | None, force: bool, as_json: bool, **reading: Any) -> None:
     """Log-likelihood, AIC and BIC of data under a model.
 
     MODEL is a model file, DATA the data: a file, '-' for standard input, or a data set of latentree by name. They are
@@ -35,23 +45,87 @@ def command(model: str, data: str, as_json: bool, **reading: Any) -> None:
 
     AIC = -2 LL + 2 d and BIC = -2 LL + d ln N, where d is the number of the model's parameters: lower is better. With
     --json, aic and bic are these divided by -2, so that higher is better.
+
+    With --by-row there is a line for each row: its number, counted from 1, its log-likelihood, and the share of the
+    training rows that are at most as probable, as far as the model file knows it: near 0, the row is an outlier. DATA
+    may then be of any size, also a folder of files or a pattern.
     """
     from .data import load_model, read_for, say_other_data
 
     loaded = load_model(model)
+    if by_row:
+        return _each(loaded, model, data, out, force, as_json, reading)
+    if out is not None:
+        raise click.UsageError("--out is for --by-row.")
     source, table = read_for(loaded, data, reading)
     found = scores(loaded, table)
+    if source.used.unseen == "smooth":
+        found |= _smooth(loaded, data, reading)
     say_other_data(loaded, source, found)
     if found["n_impossible"]:
         warn(
             f"Rows that the model holds impossible: {found['n_impossible']:,.10g}. "
-            "A model fitted with --prior 2 has no probabilities of zero."
+            "A model made with --prior auto has no probabilities of zero."
         )
     if as_json:
         seed = loaded.provenance.get("seed")
         emit({"data": source.name, **found, "seed": seed})
     else:
         _show(found)
+
+
+def _each(
+    model: Model, file: str, data: str, out: str | None, force: bool, as_json: bool, reading: dict[str, Any]
+) -> None:
+    """Score row by row, whatever the size of the data."""
+    import numpy as np
+
+    from ..prediction import quantiles_of
+    from .files import Outputs
+    from .output import note
+    from .stream import Reader, rows_out
+
+    outputs = Outputs("score", {"--out": (ROWS, out)}, [file, data], force=force)
+    header = ["row", "log_likelihood", "quantile"]
+    outputs.check_rows("--out", out, header, header[-1:])
+    if as_json and out is None:
+        raise click.UsageError("With --json the rows are written to a file: give --out rows.csv.")
+    reader, total, weight, impossible = Reader(model, data, reading), 0.0, 0.0, 0.0
+    with rows_out(out) as write:
+        for piece in reader:
+            rows = reader.log_likelihoods(piece)
+            own = np.where(np.isnan(rows), 0.0, 1.0 if piece.weights is None else piece.weights)
+            total += float(own[own > 0] @ rows[own > 0])
+            weight, impossible = weight + float(own.sum()), impossible + float(own[np.isneginf(rows)].sum())
+            share = quantiles_of(model.provenance, rows)
+            write(dict(zip(header, (piece.numbers, rows, rows * np.nan if share is None else share), strict=True)))
+    if quantiles_of(model.provenance, np.zeros(1)) is None:
+        note("The model file does not know its training rows, so that there are no quantiles: learn or fit it again.")
+    if as_json:
+        found = {"log_likelihood": total, "log_likelihood_per_row": total / weight, "n": weight}
+        more = {"n_rows": reader.n_rows, "n_impossible": impossible, "n_parameters": model.tree.n_parameters}
+        emit({"data": reader.name, **found, **more, "seed": model.provenance.get("seed")})
+
+
+def _smooth(model: Model, data: str, reading: dict[str, Any]) -> dict[str, Any]:
+    """The log-likelihood and what follows from it, values that are not known counting as something new."""
+    import numpy as np
+
+    from .._model import Counts
+    from ..estimation import evaluate
+    from .stream import Reader
+
+    if data == "-":
+        raise click.UsageError("--unseen smooth reads the data twice, which standard input cannot be. Give a file.")
+    total, weight, reader = 0.0, 0.0, Reader(model, data, reading)
+    for piece in reader:
+        rows = reader.log_likelihoods(piece)
+        own = np.where(np.isnan(rows), 0.0, 1.0 if piece.weights is None else piece.weights)
+        total, weight = total + float(own[own > 0] @ rows[own > 0]), weight + float(own.sum())
+        table = piece.table
+    fit = evaluate(model, replace(table, n=weight), counts=Counts(np.zeros(model.tree.size), total, weight))
+    criteria = {name: _criterion(name, fit) for name in ("aic", "bic")}
+    return {"log_likelihood": total, "log_likelihood_per_row": total / weight, **criteria}
 
 
 def scores(model: Model, table: Table) -> dict[str, Any]:

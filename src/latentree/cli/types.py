@@ -12,7 +12,7 @@ import click
 from .._registry import suggestion
 from ..errors import bad_parameter
 
-__all__ = ["BINS", "CLASSES", "DELIMITER", "Bins", "Choice", "Number", "Whole", "merged_bins", "split"]
+__all__ = ["BINS", "CLASSES", "DELIMITER", "PRIOR", "Bins", "Choice", "Number", "Whole", "merged_bins", "split"]
 
 if TYPE_CHECKING:
     ParamType = click.ParamType[Any]
@@ -70,6 +70,24 @@ class Whole(click.IntRange):
     """A whole number in a range."""
 
     name = "whole number"
+
+
+class PriorType(ParamType):
+    """A Dirichlet parameter of at least 1, ``auto`` or ``none``."""
+
+    name = "prior"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float | str | None:
+        """Return the number, "auto", or None."""
+        text = str(value).strip().lower()
+        if value is None or text == "none":
+            return None
+        if text == "auto":
+            return text
+        try:
+            return float(Number(min=1, max=1e9).convert(text, param, ctx))
+        except click.BadParameter as error:
+            self.fail(f"{error.message.rstrip('.')}. Give a number of at least 1, 'auto' or 'none'.", param, ctx)
 
 
 class Classes(ParamType):
@@ -146,7 +164,7 @@ class Delimiter(ParamType):
         return str(character)
 
 
-CLASSES, BINS, DELIMITER = Classes(), BinsType(), Delimiter()
+CLASSES, BINS, DELIMITER, PRIOR = Classes(), BinsType(), Delimiter(), PriorType()
 
 
 def merged_bins(given: Sequence[Bins]) -> Bins | None:

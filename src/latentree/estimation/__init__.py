@@ -11,12 +11,14 @@ from ._independence import at_independence
 from ._local import local_em
 from ._partial import partial_em
 from ._restarts import random_starts, restart_em
+from ._smoothing import Estimate, smoothed
 
 __all__ = [
     "ITERATIONS",
     "METHODS",
     "TOLERANCE",
     "EmOptions",
+    "Estimate",
     "Fit",
     "at_independence",
     "em",
@@ -27,4 +29,5 @@ __all__ = [
     "partial_em",
     "random_starts",
     "restart_em",
+    "smoothed",
 ]

@@ -23,9 +23,11 @@ from .._types import FloatArray
 from .._variables import Variable
 from ..errors import LatentreeWarning, bad_parameter
 from ..estimation import Fit
-from ..formats._frame import table_from
+from ..formats._frame import coded_by, table_from
+from ..formats._warnings import warn_of_never_seen
 from ..infer import find_node, log_likelihood_rows, posterior, query, sample
 from ..naming import class_label
+from ..prediction import with_new_values
 from ..score import BivariateResiduals, FitStatistics, ScoreValue
 from ._inputs import Form, RandomState, columns_of, generator, parameters_of, softened, validated, weights_of
 from ._reporting import Reporting
@@ -89,16 +91,19 @@ class DataEstimator(Reporting, BaseEstimator):  # type: ignore[misc]
         self._form = Form.of(data)
         return table
 
-    def _table(self, X: Any) -> Table:
+    def _table(self, X: Any, *, new: list[NDArray[np.bool_]] | None = None) -> Table:
         check_is_fitted(self)
-        return self._coded(X, self.model_.variables)
+        return self._coded(X, self.model_.variables, new)
 
-    def _coded(self, X: Any, variables: Sequence[Variable]) -> Table:
-        """New data by the states of earlier ones."""
+    def _coded(self, X: Any, variables: Sequence[Variable], new: list[NDArray[np.bool_]] | None = None) -> Table:
+        """New data by the states of earlier ones; ``new`` is told which rows hold something new, column by column."""
         columns = columns_of(validated(self, X, reset=False))
         # By position: scikit-learn has compared the names, and lets arrays and frames stand for each other.
         named = dict(zip((v.name for v in variables), columns, strict=True))
-        return table_from(named, variables=variables, unseen=self.unseen)
+        never_seen: dict[str, list[Any]] = {}
+        table = coded_by(variables, named, never_seen, unseen=self.unseen, new=new)
+        warn_of_never_seen(never_seen)
+        return table
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -221,12 +226,22 @@ class RowDensity(DensityMixin):  # type: ignore[misc]
 
     fit_: Fit
     model_: Model
-    _table: Callable[[Any], Table]
+    unseen: str
+    _table: Callable[..., Table]
 
     def score_samples(self, X: Any) -> FloatArray:
-        """Return the log-likelihood of each row, minus infinity where the model calls it impossible."""
-        table = self._table(X)
-        return log_likelihood_rows(self.model_, table)
+        """Return the log-likelihood of each row, minus infinity where the model calls it impossible.
+
+        With ``unseen="smooth"``, a value that no training row had counts with the probability of something new, 1/(n +
+        1) after n training rows, and every other cell with that of something known, n/(n + 1).
+        """
+        new: list[NDArray[np.bool_]] = []
+        table = self._table(X, new=new)
+        rows = log_likelihood_rows(self.model_, table)
+        if self.unseen != "smooth":
+            return rows
+        n_new = np.sum(new, axis=0) if new else np.zeros(len(rows))
+        return with_new_values(rows, (table.codes[table.inverse] >= 0).sum(axis=1), n_new, self.fit_.table.n)
 
     def aic(self, X: Any, sample_weight: Any = None) -> float:
         """Return Akaike's criterion for data, -2 log-likelihood + 2 parameters. Lower is better."""

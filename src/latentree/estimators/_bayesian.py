@@ -17,14 +17,17 @@ from .._types import FloatArray
 from ..bayes import (
     SWEEPS,
     ClassPrior,
+    PredictiveScore,
     classification,
     log_predictive,
+    loo,
     predictive_rows,
     prior_on_classes,
     relabel,
     sample,
     similarity,
     summarise,
+    waic,
 )
 from ..runner import Budget
 from ._base import ClassPredictor, DataEstimator, checked_samples
@@ -236,6 +239,16 @@ class BayesianLatentClass(ClassPredictor, DensityMixin, DataEstimator):  # type:
         n_samples = checked_samples(n_samples)
         rng, _ = generator(self.random_state if random_state is None else random_state)
         return self._form.rows(predictive_rows(self.draws_, n_samples, rng), self.table_.variables)
+
+    def waic(self) -> PredictiveScore:
+        """Return the widely applicable information criterion of all draws; see :func:`latentree.bayes.waic`."""
+        check_is_fitted(self)
+        return waic(self.draws_)
+
+    def loo(self) -> PredictiveScore:
+        """Return what leaving one row out gives, by PSIS through ArviZ; see :func:`latentree.bayes.loo`."""
+        check_is_fitted(self)
+        return loo(self.draws_)
 
     def similarity(self) -> FloatArray:
         """Return P(in the same class | data) for all pairs of training rows; [rows, rows]."""

@@ -6,7 +6,7 @@ import os
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 from numpy.typing import ArrayLike
 
@@ -38,7 +38,7 @@ def compare(
     *,
     sample_weight: Any = None,
     n_init: int = 64,
-    prior: float | Mapping[str, ArrayLike] | None = None,
+    prior: float | Mapping[str, ArrayLike] | Literal["auto"] | None = None,
     bins: Bins = None,
     keep_levels: bool = False,
     unseen: str = "error",
@@ -68,8 +68,8 @@ def compare(
         A file to keep the fits in, also the one under way, and to go on from if it is there. Needs a number for
         ``random_state``.
     n_init, prior, bins, keep_levels, unseen, tol, max_iter, random_state, n_jobs, verbose
-        As for :class:`LatentClass`. With a number for ``random_state`` every fit is the one that
-        :class:`LatentClass` gives.
+        As for :class:`LatentClass`; with ``prior="auto"`` maxima of the likelihood are compared. With a number for
+        ``random_state`` every fit is the one that :class:`LatentClass` gives.
 
     Returns
     -------
@@ -126,5 +126,6 @@ def _fitted_like(one: LatentClass, fit: Fit) -> LatentClass:
     for name in ("n_features_in_", "feature_names_in_", "_form"):
         if hasattr(one, name):
             setattr(own, name, getattr(one, name))
+    fit, own.estimate_ = own._estimated(fit, Budget(seconds=one.time_limit).start())
     own._keep(fit)
     return own

@@ -86,18 +86,19 @@ class Worded:
 
 Constraints = dict[str, Constraint]
 _NONE = OneOf(None)
+FLAG = Flag()
 _CONSTRAINTS: Constraints = {
     "n_classes": AnyOf(Whole(1), OneOf("auto")),
     "n_init": Whole(1),
     "max_classes": AnyOf(Whole(1), _NONE),
-    "prior": AnyOf(Number(least=1), Worded(Mapping, "a mapping of them by name"), _NONE),
+    "prior": AnyOf(Number(least=1), Worded(Mapping, "a mapping of them by name"), OneOf("auto", None)),
     "method": Text("the name of a method"),
     "start": AnyOf(Worded(Model, "a Model"), _NONE),
     "options": AnyOf(Worded(Mapping, "a dict of options of the method"), _NONE),
     "checkpoint": AnyOf(Worded((str, os.PathLike), "a path"), _NONE),
     "bins": AnyOf(Whole(2), Worded(Mapping, "a dict of columns"), _NONE),
     "keep_levels": Flag(),
-    "unseen": OneOf("error", "missing"),
+    "unseen": OneOf("error", "missing", "smooth"),
     "tol": Number(least=0),
     "max_iter": Whole(1),
     "n_jobs": Worded(AnyOf(Whole(1), Whole(most=-1), _NONE), "a whole number other than 0, or None"),
@@ -136,7 +137,7 @@ def fit_options(given: LatentClass) -> dict[str, Any]:
     """Collect the options of the fit."""
     return {
         "n_init": int(given.n_init),
-        "prior": given.prior,
+        "prior": None if isinstance(given.prior, str) else given.prior,  # "auto" comes when all is fitted
         "tol": float(given.tol),
         "max_iterations": int(given.max_iter),
         "n_jobs": int(effective_n_jobs(given.n_jobs)),

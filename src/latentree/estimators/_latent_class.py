@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any, Self
+from typing import Any, Literal, Self
 
 from joblib import effective_n_jobs
 from numpy.typing import ArrayLike
@@ -19,8 +19,10 @@ from ..cardinality import learn_classes
 from ..cardinality._task import Criterion
 from ..comparison import search_summary
 from ..diagnostics import findings
-from ..estimation import ITERATIONS, TOLERANCE, Fit, fit_classes
-from ..runner import Budget
+from ..estimation import ITERATIONS, TOLERANCE, Estimate, Fit, fit_classes
+from ..estimation._smoothing import smoothed_classes
+from ..prediction import row_quantiles
+from ..runner import Budget, Clock
 from ..score import Assignment, BootstrapLrt, StandardErrors
 from ..score._uncertainty import Method as ErrorMethod
 from ._base import ClassPredictor, ModelEstimator, RowDensity, ScoreMethod, posteriors
@@ -34,11 +36,12 @@ from ._inputs import (
     parameters_of,
     refuse_learning_options,
 )
+from ._new_rows import NewRows
 
 __all__ = ["LatentClass"]
 
 
-class LatentClass(ClassPredictor, RowDensity, ModelEstimator):
+class LatentClass(NewRows, ClassPredictor, RowDensity, ModelEstimator):
     """Latent class analysis: a mixture of classes within which categorical variables are independent.
 
     Parameters
@@ -59,16 +62,18 @@ class LatentClass(ClassPredictor, RowDensity, ModelEstimator):
         by themselves need a ``time_limit``.
     start : Model, optional
         A latent class model to improve when the number of classes is learned. It is kept if nothing better is found.
-    prior : float, mapping or None, default None
+    prior : float, mapping, "auto" or None, default None
         Dirichlet parameter of all probabilities: 1 is flat, above 1 keeps them away from 0 and 1. A mapping gives it
-        for some variables by name. None is maximum likelihood.
+        for some variables by name. ``"auto"`` fits by maximum likelihood, then pulls the probabilities towards plain
+        distributions, as far as rows held out say (:func:`latentree.estimation.smoothed`). None is maximum likelihood.
     bins : int, dict or None, default None
         How to cut continuous columns: into that many bins of equal frequency, or for each column by name into how many
         bins or at which edges. Every column of an array of floats counts as continuous when this is an int.
     keep_levels : bool, default False
         Whether categories that a column declares, but no row of the training data has, count as states.
-    unseen : {"error", "missing"}, default "error"
-        What to do with a value that was not there in :meth:`fit`.
+    unseen : {"error", "missing", "smooth"}, default "error"
+        What to do with a value that was not there in :meth:`fit`: an error, a missing cell, or a missing cell that
+        counts in the log-likelihood of its row with the probability of something new, 1/(n + 1) after n rows.
     tol : float, default 1e-6
         EM ends when a step gains less log-likelihood (or log-posterior) than this.
     max_iter : int, default 10000
@@ -97,6 +102,8 @@ class LatentClass(ClassPredictor, RowDensity, ModelEstimator):
         Steps of the best run.
     converged_ : bool
         Whether it ended by its own rule.
+    estimate_ : Estimate
+        What the probabilities are: maximum likelihood or under a prior, which, and the log-likelihood at them.
     warnings_ : list of str
         What :meth:`fit` warned of. :meth:`summary` has further notes.
     fit_ : Fit
@@ -122,7 +129,7 @@ class LatentClass(ClassPredictor, RowDensity, ModelEstimator):
     be made dense.
 
     By maximum likelihood, rows that the training data did not have may be impossible, which makes their log-likelihood
-    minus infinity. Cross-validation is better done with a prior a little above 1 and ``unseen="missing"``.
+    minus infinity. Where new rows matter, use ``prior="auto"``, and ``unseen="missing"`` in cross-validation.
 
     Ctrl-C during :meth:`fit` keeps the best fit so far, with a warning.
 
@@ -150,7 +157,7 @@ class LatentClass(ClassPredictor, RowDensity, ModelEstimator):
         max_classes: int | None = None,
         method: str = "screened",
         start: Model | None = None,
-        prior: float | Mapping[str, ArrayLike] | None = None,
+        prior: float | Mapping[str, ArrayLike] | Literal["auto"] | None = None,
         bins: Bins = None,
         keep_levels: bool = False,
         unseen: str = "error",
@@ -194,20 +201,29 @@ class LatentClass(ClassPredictor, RowDensity, ModelEstimator):
         check_parameters(self)
         table = self._training_table(X, sample_weight)
         rng, seed = generator(self.random_state)
-        budget = Budget(seconds=self.time_limit)
+        clock = Budget(seconds=self.time_limit).start()
         self._search = None
         if self.n_classes == "auto":
             own = learn_options(self)
             with parameters_of("LatentClass"):
-                found = learn_classes(table, rng=rng, budget=budget, checkpoint=self.checkpoint, **own)
+                found = learn_classes(table, rng=rng, budget=clock, checkpoint=self.checkpoint, **own)
             self._search, fit = search_summary(found), found.fit
         else:
             refuse_learning_options(self)
             n, own = int(self.n_classes), fit_options(self)
-            fit = fit_classes(table, n, rng=rng, budget=budget, checkpoint=self.checkpoint, **own)
-        self._keep(replace(fit, seed=seed))
+            fit = fit_classes(table, n, rng=rng, budget=clock, checkpoint=self.checkpoint, **own)
+        fit, self.estimate_ = self._estimated(replace(fit, seed=seed), clock)
+        self._keep(fit)
         self._warn()
         return self
+
+    def _estimated(self, fit: Fit, clock: Clock) -> tuple[Fit, Estimate]:
+        """The fit with the probabilities asked for, and what they are."""
+        if isinstance(self.prior, str):
+            return smoothed_classes(fit, budget=clock, n_jobs=int(effective_n_jobs(self.n_jobs)))
+        number = None if self.prior is None or isinstance(self.prior, Mapping) else float(self.prior)
+        kind: Literal["ml", "map"] = "ml" if self.prior is None or number == 1 else "map"
+        return fit, Estimate(kind, fit.log_likelihood, prior=number)
 
     def _keep(self, fit: Fit) -> None:
         self.fit_ = fit
@@ -274,7 +290,7 @@ class LatentClass(ClassPredictor, RowDensity, ModelEstimator):
     # ---- reporting -------------------------------------------------------------------------------------------
 
     def _report_options(self) -> dict[str, Any]:
-        return {"search": self._search}
+        return {"search": self._search, "estimate": self.estimate_ if self.estimate_.kind == "map" else None}
 
     def average_posteriors(self) -> Assignment:
         """Return how surely rows belong to their classes; see :func:`latentree.score.average_posteriors`."""
@@ -286,7 +302,15 @@ class LatentClass(ClassPredictor, RowDensity, ModelEstimator):
         check_is_fitted(self)
         if method == "bootstrap":
             options.setdefault("rng", generator(self.random_state)[0])
-        return score_functions.standard_errors(self.fit_, method=method, prior=self.prior, **options)
+        return score_functions.standard_errors(self.fit_, method=method, prior=self._dirichlet(), **options)
+
+    def _dirichlet(self) -> float | Mapping[str, ArrayLike] | None:
+        """The prior that the fit is the posterior mode of."""
+        given: float | Mapping[str, ArrayLike] | str | None = self.prior
+        if not isinstance(given, str):
+            return given
+        pull = self.estimate_.pull
+        return None if pull is None else pull.prior(self.model_, self.table_.weight)
 
     def bootstrap_lrt(self, n_replicates: int = 100, **options: Any) -> BootstrapLrt:
         """Test the number of classes against one class fewer; see :func:`latentree.score.bootstrap_lrt`."""
@@ -298,4 +322,5 @@ class LatentClass(ClassPredictor, RowDensity, ModelEstimator):
     def _kept(self) -> Model:
         report = self.report()
         known = {name: report[name] for name in ("kind", "n", "log_likelihood", "n_parameters", "seed", "reason")}
+        known |= {"estimate": self.estimate_.to_plain(), "row_quantiles": row_quantiles(self.model_, self.table_)}
         return replace(self.model_, provenance={**self.model_.provenance, **known})

@@ -18,12 +18,14 @@ from .._table import Table, as_table
 from .._types import FloatArray
 from ..diagnostics import run_findings
 from ..errors import DataError
+from ..estimation._smoothing import PRIOR, LearnerPrior
 from ..naming import class_label
 from ..runner import Budget
 from ..search import DEFAULT, Run, Step, learn
 from ..search_result import search_result
 from ._base import ModelEstimator, RowDensity, ScoreMethod, posteriors
 from ._inputs import Bins, RandomState, check_parameters, generator
+from ._new_rows import NewRows
 
 __all__ = ["LatentTree", "TreeLearner", "check_size"]
 
@@ -41,6 +43,7 @@ class TreeLearner(ModelEstimator):
         *,
         method: str = DEFAULT,
         score: Any = "bic",
+        prior: LearnerPrior = "auto",
         start: Model | None = None,
         options: Mapping[str, Any] | None = None,
         bins: Bins = None,
@@ -64,6 +67,7 @@ class TreeLearner(ModelEstimator):
             table,
             method=self.method,
             score=self.__dict__["score"],
+            prior=self.prior,
             rng=rng,
             budget=Budget(seconds=self.time_limit),
             start=self.start,
@@ -78,6 +82,7 @@ class TreeLearner(ModelEstimator):
         self.run_ = run
         self.fit_ = run.fit
         self.model_ = run.model
+        self.estimate_ = run.estimate
         self.table_ = as_table(run.fit.table)
         self.tree_ = run.tree
         self.trace_ = run.trace
@@ -89,7 +94,7 @@ class TreeLearner(ModelEstimator):
         self.warnings_ = [f.text for f in run_findings(run) if f.loud]
 
 
-class LatentTree(TransformerMixin, RowDensity, TreeLearner):  # type: ignore[misc]
+class LatentTree(NewRows, TransformerMixin, RowDensity, TreeLearner):  # type: ignore[misc]
     """Latent tree model: several latent variables in a tree, found by search.
 
     Tree, numbers of states and probabilities are learned together. Where one latent variable explains everything, the
@@ -101,6 +106,10 @@ class LatentTree(TransformerMixin, RowDensity, TreeLearner):  # type: ignore[mis
         How to search. ``"swift"`` is the fast one; the others are those of the literature.
     score : str or callable, default "bic"
         What to maximise: a name in :data:`latentree.score.SCORES`, or a function of a fit, of which higher is better.
+    prior : "auto", float or None, default "auto"
+        What the probabilities of the tree are, which is found by maximum likelihood. ``"auto"`` pulls them towards
+        plain distributions, as far as rows held out say, so that no row of known values is impossible; a number is the
+        Dirichlet parameter of every distribution, at least 1; None is maximum likelihood.
     start : Model, optional
         Where to start. Default: whatever the method starts from.
     options : dict, optional
@@ -110,8 +119,9 @@ class LatentTree(TransformerMixin, RowDensity, TreeLearner):  # type: ignore[mis
         bins or at which edges. Every column of an array of floats counts as continuous when this is an int.
     keep_levels : bool, default False
         Whether categories that a column declares, but no row of the training data has, count as states.
-    unseen : {"error", "missing"}, default "error"
-        What to do with a value that was not there in :meth:`fit`.
+    unseen : {"error", "missing", "smooth"}, default "error"
+        What to do with a value that was not there in :meth:`fit`: an error, a missing cell, or a missing cell that
+        counts in the log-likelihood of its row with the probability of something new, 1/(n + 1) after n rows.
     random_state : int, RandomState, Generator or None, default None
         Source of randomness. The same number gives the same tree, whatever ``n_jobs`` is.
     n_jobs : int or None, default None
@@ -129,13 +139,15 @@ class LatentTree(TransformerMixin, RowDensity, TreeLearner):  # type: ignore[mis
     tree_ : Tree
         The tree.
     model_ : Model
-        The tree with its probabilities.
+        The tree with its probabilities, which are those of ``estimate_``.
+    estimate_ : Estimate
+        What the probabilities are: maximum likelihood or under a prior, which, and the log-likelihood at them.
     latent_names_ : list of str
         The latent variables, named after the manifest variables that they explain best.
     score_ : float
         What was maximised: LL - penalty, of which higher is better. Text and figures show -2 LL + penalty.
     log_likelihood_ : float
-        Log-likelihood of the training data.
+        Log-likelihood of the training data at its maximum, which ``score_`` is taken at.
     trace_ : tuple of Step
         How the tree came about, step by step.
     converged_ : bool
@@ -145,7 +157,7 @@ class LatentTree(TransformerMixin, RowDensity, TreeLearner):  # type: ignore[mis
     run_ : Run
         All that the search returned.
     fit_ : Fit
-        Model, data and expected counts.
+        Model, data and expected counts at the maximum of the likelihood.
     table_ : Table
         The training data as distinct rows.
     n_iter_ : int
@@ -198,7 +210,7 @@ class LatentTree(TransformerMixin, RowDensity, TreeLearner):  # type: ignore[mis
         -------
         self
         """
-        check_parameters(self)
+        check_parameters(self, own={"prior": PRIOR})
         table = self._training_table(X, sample_weight)
         check_size(table)
         self._keep(self._learn(table))

@@ -15,6 +15,7 @@ from .._table import Table
 from .._types import FloatArray
 from .._variables import Variable
 from ..errors import DataError, Row
+from ..estimation._smoothing import PRIOR
 from ..naming import free_name
 from ._base import ScoreMethod, posteriors
 from ._inputs import check_parameters, weights_of
@@ -34,7 +35,9 @@ class LatentTreeClassifier(ClassifierMixin, TreeLearner):  # type: ignore[misc]
 
     Parameters
     ----------
-    method, score, start, options, bins, keep_levels, unseen, random_state, n_jobs, time_limit, checkpoint, verbose
+    method, score, prior, start, options, bins, keep_levels, unseen
+        As for :class:`LatentTree`.
+    random_state, n_jobs, time_limit, checkpoint, verbose
         As for :class:`LatentTree`.
 
     Attributes
@@ -43,8 +46,10 @@ class LatentTreeClassifier(ClassifierMixin, TreeLearner):  # type: ignore[misc]
         The values of the target.
     target_name_ : str
         What the target is called in the tree: the name of ``y``, or ``"target"``.
-    tree_, model_, latent_names_, score_, log_likelihood_, trace_, converged_, warnings_, run_, fit_, table_, n_iter_
+    tree_, model_, estimate_, latent_names_, score_, log_likelihood_, trace_, converged_
         As for :class:`LatentTree`; the model is of the features and the target.
+    warnings_, run_, fit_, table_, n_iter_
+        As for :class:`LatentTree`.
     n_features_in_, feature_names_in_
         Number and names of the columns of ``X``.
 
@@ -90,7 +95,7 @@ class LatentTreeClassifier(ClassifierMixin, TreeLearner):  # type: ignore[misc]
         -------
         self
         """
-        check_parameters(self)
+        check_parameters(self, own={"prior": PRIOR})
         if y is None:
             raise ValueError(f"This {type(self).__name__} estimator requires y to be passed, but the target y is None.")
         features = self._training_table(X, sample_weight)
@@ -157,10 +162,10 @@ class LatentTreeClassifier(ClassifierMixin, TreeLearner):  # type: ignore[misc]
         """Return the accuracy: the share of rows whose class is predicted rightly."""
         return float(accuracy_score(y, self.predict(X), sample_weight=sample_weight))
 
-    def _table(self, X: Any) -> Table:
+    def _table(self, X: Any, *, new: list[NDArray[np.bool_]] | None = None) -> Table:
         """Rows with the target missing."""
         check_is_fitted(self)
-        known = self._coded(X, self.model_.variables[:-1])
+        known = self._coded(X, self.model_.variables[:-1], new)
         unknown = np.full((len(known.inverse), 1), -1, dtype=np.int16)
         return Table.from_codes(np.hstack([known.codes[known.inverse], unknown]), self.model_.variables)
 

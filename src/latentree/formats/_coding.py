@@ -108,6 +108,8 @@ class Coding:
     recode: Recode
     never_seen: tuple[State, ...] = ()
     """Levels in the column that were declared in earlier data but that no row had then: they became missing."""
+    unknown: NDArray[np.bool_] | None = None
+    """Which levels are no state though they are not missing; one more entry, False, serves empty cells."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -218,7 +220,7 @@ def match(
         recode[:-1] = np.where(gone, -1, np.searchsorted(variable.edges, numbers, side="left"))
         return Coding(variable, recode)
     known = KnownStates(variable)
-    unknown = np.zeros(len(column.levels), dtype=bool)
+    unknown, declared = np.zeros((2, len(column.levels)), dtype=bool)
     never_seen: list[State] = []
     for i in np.flatnonzero(column.counts(weights) > 0).tolist():
         if gone[i] and variable.edges is not None:
@@ -229,12 +231,13 @@ def match(
             code = known.other
             if code is None and known.is_never_seen(value, untyped=column.untyped):
                 never_seen.append(value)
+                declared[i] = True
             else:
                 unknown[i] = code is None
         recode[i] = -1 if code is None else code
     if unknown.any() and unseen == "error":
         raise _unknown_state(variable, column, weights, unknown)
-    return Coding(variable, recode, tuple(never_seen))
+    return Coding(variable, recode, tuple(never_seen), np.append(unknown | declared, False))
 
 
 def _unknown_state(

@@ -68,9 +68,10 @@ def table_from(
         ([Karciauskas2005] 6.3.3). A dict says for each column by name how many bins it gets or at which edges it is
         cut. Continuous are numbers with fractions, whole numbers with more than 20 values, and every column of an array
         of floats.
-    unseen : {"error", "missing"}
+    unseen : {"error", "missing", "smooth"}
         With ``variables``: what to do with a value that is not a state. A level that the earlier data declared but no
-        row had is missing, with a warning, whatever is given here.
+        row had is missing, with a warning, unless this is ``"smooth"``: then both are missing in the table, and
+        estimators and commands that score rows give them the probability of something new.
     missing : collection of str
         Cells that count as missing, *in place of* the usual ones, :data:`MISSING_TEXTS` (``?``, ``NA`` and some more);
         ``missing=[*MISSING_TEXTS, "999"]`` adds one to them. A text that reads as a number stands for the number too.
@@ -162,12 +163,14 @@ def coded_by(
     *,
     unseen: str = "error",
     n: float | None = None,
+    new: list[NDArray[np.bool_]] | None = None,
     **options: Any,
 ) -> Table:
     """Build a table whose states are those of variables that are given.
 
     Levels that no earlier row had are missing; they are added to ``never_seen`` by the name of their column, for one
-    warning about all pieces of the data.
+    warning about all pieces of the data. With ``unseen="smooth"`` they are values like others that are not known. To
+    ``new`` is added, column by column, which rows hold a value that is not known.
     """
     chosen = _Chosen(data, variables=variables, **options)
     given = {v.name: v for v in variables}
@@ -177,7 +180,9 @@ def coded_by(
         if chosen.decimal == "," and (own.edges is not None or not all(isinstance(s, str) for s in own.states)):
             column = read_commas(column, chosen.missing, every=False)
         coding = match(own, column, chosen.weights, missing=chosen.missing, unseen=unseen)
-        if coding.never_seen:
+        if new is not None and coding.unknown is not None:
+            new.append(coding.unknown[column.codes])
+        if coding.never_seen and unseen != "smooth":
             known = never_seen.setdefault(name, [])
             known += [level for level in coding.never_seen if level not in known]
         return coding
@@ -258,8 +263,8 @@ def values_of(table: Table) -> dict[str, list[State | None]]:
 
 def check_options(variables: Any, bins: Any, unseen: str, merge_rare: float | None, n: float | None = None) -> None:
     """Refuse options that mean nothing, or that do not go together."""
-    if unseen not in ("error", "missing"):
-        raise bad_parameter("unseen", OWNER, "'error' or 'missing'", unseen)
+    if unseen not in ("error", "missing", "smooth"):
+        raise bad_parameter("unseen", OWNER, "'error', 'missing' or 'smooth'", unseen)
     if isinstance(bins, Mapping):
         for name, cut in bins.items():
             if not (_is_count(cut) or (isinstance(cut, Iterable) and not isinstance(cut, (str, bytes)))):

@@ -50,7 +50,7 @@ class Recipe:
         Values that fewer rows have were merged.
     keep_levels : bool
         Whether levels that no row has are states.
-    unseen : {"error", "missing"}
+    unseen : {"error", "missing", "smooth"}
         What to do with a value of new rows that is not a state.
 
     Examples
@@ -240,5 +240,5 @@ _RULES: dict[str, Callable[[Any], bool]] = {
     "decimal": lambda value: value in (".", ","),
     "bins": _are_bins,
     "merge_rare": lambda value: value is None or _is_number(value),
-    "unseen": lambda value: value in ("error", "missing"),
+    "unseen": lambda value: value in ("error", "missing", "smooth"),
 }

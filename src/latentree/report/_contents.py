@@ -17,11 +17,13 @@ __all__ = [
     "DrawnNode",
     "DrawnTree",
     "EdgeContents",
+    "EstimateContents",
     "FitCourse",
     "Judgement",
     "LatentContents",
     "LatentInData",
     "LeafContents",
+    "MaximumContents",
     "NodeContents",
     "PosteriorOfNumber",
     "PosteriorReport",
@@ -235,6 +237,27 @@ class SearchContents(TypedDict):
     message: str
 
 
+class EstimateContents(TypedDict):
+    """What the probabilities of a model are; see :class:`latentree.estimation.Estimate`."""
+
+    kind: Literal["ml", "map"]
+    log_likelihood: float | None
+    prior: float | None
+    strength: float | None
+    towards: Literal["uniform", "marginal"] | None
+    chosen: str
+    folds: int | None
+    text: str
+
+
+class MaximumContents(TypedDict):
+    """Scores at the maximum of the likelihood."""
+
+    log_likelihood: float | None
+    aic: float | None
+    bic: float | None
+
+
 class Judgement(TypedDict):
     """A model judged by data; None without data, or where a score is not defined."""
 
@@ -270,6 +293,7 @@ class TreeExtras(TypedDict, total=False):
     """What the report of a tree holds only after a search, and only if statistics were asked for."""
 
     search: SearchContents
+    estimate: EstimateContents
     statistics: StatisticsContents
 
 
@@ -360,6 +384,7 @@ class ClassReport(TypedDict):
     warnings: list[str]
     notes: list[str]
     search: NotRequired[ClassSearch]
+    estimate: NotRequired[EstimateContents]
     statistics: NotRequired[StatisticsContents]
 
 

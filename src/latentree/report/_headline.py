@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from .._scale import score_label, shown_score
-from ._contents import TreeReport
+from ._contents import EstimateContents, TreeReport
 from ._printable import printable
 
 __all__ = ["criterion_of", "facts", "origin", "title_of"]
@@ -38,6 +38,8 @@ def facts(report: TreeReport) -> list[tuple[str, str]]:
         if isinstance(known.get("n"), int | float):
             found.append(("Rows it was fitted to", f"{known['n']:,.10g}"))
         found += _scores(known.get(name) for name in ("log_likelihood", "aic", "bic"))
+    if "estimate" in report:
+        found.append(("Probabilities", _estimate(report["estimate"])))
     if "search" in report:
         search = report["search"]
         ended = "came to its end" if search["complete"] else f"unfinished ({search['reason']})"
@@ -45,6 +47,16 @@ def facts(report: TreeReport) -> list[tuple[str, str]]:
     elif report["fit"] is not None:
         found.append(("Fit", f"{report['fit']['reason']}, {report['fit']['seconds']:.2f} s"))
     return found
+
+
+def _estimate(estimate: EstimateContents) -> str:
+    """What the probabilities are, in a few words."""
+    if estimate["kind"] == "ml":
+        return "maximum likelihood"
+    prior = "a Dirichlet prior" if estimate["prior"] is None else f"Dirichlet prior {estimate['prior']:g}"
+    if estimate["strength"] is not None:
+        prior = f"{estimate['strength']:.3g} cases towards the {estimate['towards']} distribution"
+    return f"{prior}, log-likelihood {estimate['log_likelihood'] or 0:,.2f}"
 
 
 def _scores(known: Iterable[object], undefined: str = "") -> list[tuple[str, str]]:
@@ -68,6 +80,10 @@ def origin(report: TreeReport) -> list[tuple[str, Any]]:
         score = names.get(key)
         if score is not None and isinstance(value, int | float):
             found.append((score_label(score), f"{shown_score(float(value), score):,.10g}"))
+        elif key == "row_quantiles":  # numbers for programs
+            continue
+        elif isinstance(value, dict) and "text" in value:
+            found.append((key, value["text"]))
         else:
             found.append((key, value))
     return found

@@ -12,16 +12,18 @@ from .._variables import Variable
 from ..diagnostics import SAME_OPTIMUM, degrees_of_freedom, findings, starts_at_best
 from ..engine._plan import sharing
 from ..errors import ModelError
-from ..estimation._fit import Fit
+from ..estimation import Estimate, Fit
 from ..naming import class_label, state_labels
 from ..score import aic, bic, entropy, relative_entropy
 from ._contents import ClassContents, ClassReport, ClassSearch, VariableContents
-from ._tree import finite, share_missing
+from ._tree import estimate_contents, finite, share_missing
 
 __all__ = ["describe_classes", "profiles", "variable_contents"]
 
 
-def describe_classes(fit: Fit, *, statistics: bool = False, search: ClassSearch | None = None) -> ClassReport:
+def describe_classes(
+    fit: Fit, *, statistics: bool = False, search: ClassSearch | None = None, estimate: Estimate | None = None
+) -> ClassReport:
     """Everything to know about a fitted latent class model, as plain values that JSON can hold.
 
     Parameters
@@ -32,6 +34,8 @@ def describe_classes(fit: Fit, *, statistics: bool = False, search: ClassSearch 
         Also what :func:`latentree.report.statistics` collects, under ``statistics``.
     search : mapping, optional
         How the number of classes was searched, if it was: the ``search`` of :func:`latentree.comparison.searched`.
+    estimate : Estimate, optional
+        What the probabilities are.
 
     Returns
     -------
@@ -51,6 +55,8 @@ def describe_classes(fit: Fit, *, statistics: bool = False, search: ClassSearch 
             How the fit went.
         ``search``
             How the number of classes was searched, if it was.
+        ``estimate``
+            What the probabilities are, if that was given; see :class:`latentree.estimation.Estimate`.
         ``starts``
             ``objectives`` of the independent starts run to the end, best first, and how many are ``at_best``,
             ``within`` so much.
@@ -78,6 +84,8 @@ def describe_classes(fit: Fit, *, statistics: bool = False, search: ClassSearch 
         contents = _contents(fit)
         if search is not None:
             contents["search"] = {**search}
+        if estimate is not None:
+            contents["estimate"] = estimate_contents(estimate)
         if statistics:
             from ._statistics import statistics as statistics_of  # which takes a while to load
 

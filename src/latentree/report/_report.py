@@ -18,7 +18,7 @@ from ..search import Run, trace_to_plain
 from ..search_result import search_result
 from ._contents import ClassReport, SearchContents, StatisticsContents, TreeContents, TreeExtras, TreeReport
 from ._latent_class import describe_classes
-from ._tree import MOST_LEAVES, Hurried, tree_contents
+from ._tree import MOST_LEAVES, Hurried, at_maximum, estimate_contents, tree_contents
 
 if TYPE_CHECKING:
     from ._html import Page
@@ -101,7 +101,9 @@ class Report:
         hurried: Hurried | None = None,
     ) -> Report:
         run = thing if isinstance(thing, Run) else None
-        fit = thing.fit if isinstance(thing, Run) else thing if isinstance(thing, Fit) else None
+        fit = thing if isinstance(thing, Fit) else None
+        if run is not None:
+            fit = run.fit if run.estimated is None else run.estimated
         model = fit.model if fit is not None else thing
         if not isinstance(model, Model):
             raise bad_parameter("thing", "describe_tree", "a Model or a Fit", thing)
@@ -111,8 +113,12 @@ class Report:
         with sharing(plans):
             judged = fit if own else None if table is None else evaluate(model, table)
             described = tree_contents(model, judged, own=own, trace=trace, most_leaves=most_leaves, hurried=hurried)
+            if own and run is not None and run.estimated is not None:
+                described = {**described, **at_maximum(run.fit)}
         found = [*_findings(model, fit if own else None, run), *_cut_short(described)]
         extras: TreeExtras = {} if run is None else {"search": _search(run)}
+        if run is not None and run.estimate is not None:
+            extras["estimate"] = estimate_contents(run.estimate)
         contents: TreeReport = {
             **described,
             **extras,
@@ -128,8 +134,9 @@ class Report:
             return None
         from ._statistics import statistics as statistics_of  # which takes a while to load
 
+        # of a search, at the maximum of the likelihood, where these statistics are defined
         with sharing(self._plans):
-            return statistics_of(self.fit)
+            return statistics_of(self.fit if self.run is None else self.run.fit)
 
     def to_dict(self, *, statistics: bool = False) -> TreeReport:
         """Return plain values that JSON can hold."""
@@ -215,7 +222,8 @@ def describe(thing: Model | Fit, table: Table | None = None, **options: Any) -> 
         Data to judge a model by.
     **options
         ``statistics=True`` adds what :func:`latentree.report.statistics` collects; ``search=`` of a latent class model
-        is how its number of classes was found; for trees, see :func:`describe_tree`.
+        is how its number of classes was found, ``estimate=`` what its probabilities are; for trees, see
+        :func:`describe_tree`.
 
     Returns
     -------
@@ -235,7 +243,7 @@ def describe(thing: Model | Fit, table: Table | None = None, **options: Any) -> 
         isinstance(thing, Fit)
         and table is None
         and thing.model.tree.is_star
-        and set(options) <= {"statistics", "search"}
+        and set(options) <= {"statistics", "search", "estimate"}
     ):
         return describe_classes(thing, **options)
     return describe_tree(thing, table, **options)
@@ -322,6 +330,8 @@ def describe_run(run: Run, *, statistics: bool = False) -> TreeReport:
     dict
         What :func:`describe_tree` returns, with the whole trace, and ``search``: ``method``, ``score`` (its name),
         ``value`` (LL - penalty, higher is better), ``structure`` (whether a tree was found), ``steps``, ``seconds``,
-        ``seed``, ``complete``, ``reason``, ``message``.
+        ``seed``, ``complete``, ``reason``, ``message``. Also ``estimate``: what the probabilities are, with ``kind``
+        (``"ml"`` or ``"map"``), ``log_likelihood`` at them, ``prior``, ``strength``, ``towards``, ``chosen``, ``folds``
+        and ``text``; ``log_likelihood``, ``aic`` and ``bic`` are those of maximum likelihood for the same tree.
     """
     return Report.of(run).to_dict(statistics=statistics)

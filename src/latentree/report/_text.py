@@ -124,6 +124,8 @@ def _latent_class(
     yield Text(_title(report), style="bold")
     yield _statistics(report, width)
     yield Text(_course(report))
+    if "estimate" in report:
+        yield Text(report["estimate"]["text"])
     if report["warnings"]:
         yield _listed("Warnings", report["warnings"], "bold yellow")
     yield _sizes(report["classes"])
@@ -322,7 +324,9 @@ _HEADS = {
 
 def _comparison(report: ComparisonReport, width: int) -> Iterator[RenderableType]:
     scores, fits = list(report["scores"]), report["fits"]
-    names = ["log_likelihood", "n_parameters", *scores]
+    errors = {f"{name}_error" for name in scores if any(f"{name}_error" in row for row in fits)}
+    own = [part for name in scores for part in (name, f"{name}_error") if part == name or part in errors]
+    names = ["log_likelihood", "n_parameters", *own]
     names += [n for n in ("relative_entropy", "smallest_class") if n not in scores]
     columns = [_compared_column(report, name) for name in names]
     # What is known not to be good is marked; None is not known.
@@ -339,6 +343,8 @@ def _comparison(report: ComparisonReport, width: int) -> Iterator[RenderableType
     legend = " ! did not converge." if any(row["converged"] is False for row in fits) else ""
     if any(row["identified"] is False for row in fits):
         legend += " ? not identified: some parameters are free to move."
+    if errors:
+        legend += " +-: standard error of the difference from the best; of what is within one, the fewest classes."
     chosen = f", * is best.{legend} {_chosen(report['best'])}" if len(fits) > 1 else f".{legend}"
     yield Text(f"{_directions(scores)}{chosen}")
     if "search" in report:
@@ -371,7 +377,7 @@ def _compared_column(report: ComparisonReport, name: str) -> list[Text]:
     best = report["best"].get(name) if len(report["fits"]) > 1 else None  # the only one is no best
     rows: Sequence[Mapping[str, Any]] = report["fits"]  # the scores are under their names
     cells = (_compared(name, row[name], row["n_classes"] == best) for row in rows)
-    return [Text(_HEADS.get(name, name)), *cells]
+    return [Text("+-" if name.endswith("_error") else _HEADS.get(name, name)), *cells]
 
 
 def _compared(name: str, value: float | None, best: bool) -> Text:
@@ -381,6 +387,8 @@ def _compared(name: str, value: float | None, best: bool) -> Text:
         return Text(f"{value:,}")
     if name == "smallest_class":
         return Text(_percent(value))
+    if name.endswith("_error"):  # on the scale of the score as it is shown
+        return Text(_decimals(abs(shown_score(value, name.removesuffix("_error"))), 2))
     shown = value if name in _HEADS else shown_score(value, name)
     text = _decimals(shown, 3 if name == "relative_entropy" else 2)
     return Text(f"*{text}", style="bold") if best else Text(text)

@@ -47,6 +47,8 @@ def tree_parts(report: TreeReport, width: int, *, everything: bool = False) -> I
     yield _facts(report)
     if "search" in report:
         yield Text(_search(report["search"]))
+    if "estimate" in report:
+        yield Text(report["estimate"]["text"])
     if report.get("warnings"):
         yield _listed("Warnings", report["warnings"], "bold yellow")
     yield from _structure(report, width, everything)

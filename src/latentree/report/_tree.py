@@ -16,21 +16,23 @@ from .._table import Table, as_table
 from .._types import FloatArray
 from ..engine._plan import Plan
 from ..errors import DataError, LatentreeError
-from ..estimation import Fit
+from ..estimation import Estimate, Fit
 from ..naming import node_labels
 from ..score import aic, bic
 from ._contents import (
+    EstimateContents,
     FitCourse,
     Judgement,
     LatentContents,
     LatentInData,
+    MaximumContents,
     NodeContents,
     StepContents,
     StepNumbers,
     TreeContents,
 )
 
-__all__ = ["checked_trace", "finite", "share_missing", "tree_contents"]
+__all__ = ["at_maximum", "checked_trace", "estimate_contents", "finite", "share_missing", "tree_contents"]
 
 MOST_LEAVES = 12
 """How many manifest variables are listed for each latent one, unless another number is asked for."""
@@ -170,6 +172,18 @@ def _judgement(fit: Fit | None, impossible: NDArray[np.bool_]) -> Judgement:
         "impossible": int(impossible.sum()),
         "higher_is_better": True,
     }
+
+
+def at_maximum(fit: Fit) -> MaximumContents:
+    """The scores of a model at its maximum of the likelihood."""
+    return {"log_likelihood": finite(fit.log_likelihood), "aic": _score(aic, fit), "bic": _score(bic, fit)}
+
+
+def estimate_contents(estimate: Estimate) -> EstimateContents:
+    """What the probabilities of a model are."""
+    found: Any = {**estimate.to_plain(), "log_likelihood": finite(estimate.log_likelihood)}
+    contents: EstimateContents = found
+    return contents
 
 
 def share_missing(table: Table) -> float:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import gzip
 import os
 import secrets
 import time
@@ -101,30 +102,21 @@ def assign(
     target = Path(os.fspath(out))
     if isinstance(source, str | os.PathLike) and target.resolve().is_relative_to(Path(source).resolve()):
         raise ParameterError(f"'{target}' lies in the folder that is read. Choose another place.")
-    rows, began = 0, time.monotonic()
+    began = time.monotonic()
     names: list[str] = []
-    with _whole(target) as file:
-        writer: _Writer | None = None
-        try:
-            for piece, said, _ in posteriors(model, source, **options):
-                own = raw_columns(piece)
-                names = names or list(own if keep is None else keep)
-                for name in names:
-                    if name not in own:
-                        which = "keep= names" if rows == 0 else "the first piece has"
-                        raise DataError(f"There is no column '{name}', which {which}.")
-                columns = {name: own[name] for name in names}
-                writer = writer or _writer(target, file)
-                writer.write(columns, {free_name(name, names): cells for name, cells in _added(said).items()})
-                rows += len(next(iter(said.values())))
-                if on_progress is not None:
-                    on_progress(Progress("rows", rows, None, None, time.monotonic() - began))
-        finally:
-            if writer is not None:
-                writer.close()
-        if writer is None:
-            raise DataError("There is no piece of data.")
-    return rows
+    with row_writer(target) as writer:
+        for piece, said, _ in posteriors(model, source, **options):
+            own = raw_columns(piece)
+            names = names or list(own if keep is None else keep)
+            for name in names:
+                if name not in own:
+                    which = "keep= names" if writer.rows == 0 else "the first piece has"
+                    raise DataError(f"There is no column '{name}', which {which}.")
+            columns = {name: own[name] for name in names}
+            writer.write(columns, {free_name(name, names): cells for name, cells in _added(said).items()})
+            if on_progress is not None:
+                on_progress(Progress("rows", writer.rows, None, None, time.monotonic() - began))
+    return writer.rows
 
 
 def _added(said: Mapping[str, FloatArray]) -> dict[str, Any]:
@@ -134,6 +126,41 @@ def _added(said: Mapping[str, FloatArray]) -> dict[str, Any]:
         columns[label] = Column(states, np.arange(len(probabilities)))
         columns.update(probabilities)
     return columns
+
+
+class RowWriter:
+    """Writes columns of rows to a file of a kind that its name tells, and counts them."""
+
+    def __init__(self, target: Path, file: Path) -> None:
+        self._target, self._file, self._writer = target, file, None
+        self.rows = 0
+
+    _writer: _Writer | None
+
+    def write(self, columns: Mapping[str, Any], added: Mapping[str, Any]) -> None:
+        """Write some more rows: columns as they came, and columns that were computed."""
+        self._writer = self._writer or _writer(self._target, self._file)
+        self._writer.write(columns, added)
+        self.rows += len(next(iter({**columns, **added}.values())))
+
+    def close(self) -> None:
+        """Close the file."""
+        if self._writer is not None:
+            self._writer.close()
+
+
+@contextmanager
+def row_writer(out: str | os.PathLike[str]) -> Iterator[RowWriter]:
+    """What writes rows to a Parquet, CSV or TSV file, which appears when it is whole."""
+    target = Path(os.fspath(out))
+    with _whole(target) as file:
+        writer = RowWriter(target, file)
+        try:
+            yield writer
+        finally:
+            writer.close()
+        if not writer.rows:
+            raise DataError("There is no piece of data.")
 
 
 @contextmanager
@@ -155,13 +182,15 @@ class _Writer(Protocol):
 
 
 def _writer(target: Path, file: Path) -> _Writer:
-    match target.suffix.lower():
-        case ".parquet" | ".pq":
+    name = target.name.lower()
+    packed = name.endswith(".gz")
+    match Path(name.removesuffix(".gz")).suffix:
+        case ".parquet" | ".pq" if not packed:
             return _Parquet(file)
         case ".csv":
-            return _Text(file, ",")
+            return _Text(file, ",", packed)
         case ".tsv" | ".tab":
-            return _Text(file, "\t")
+            return _Text(file, "\t", packed)
     raise ParameterError(f"'{target}': rows are written as .parquet, .csv or .tsv.")
 
 
@@ -210,8 +239,9 @@ def _arrow(column: Any) -> Any:
 class _Text:
     """Lines of a CSV file."""
 
-    def __init__(self, file: Path, delimiter: str) -> None:
-        self._file = open(file, "w", newline="", encoding="utf-8")  # noqa: SIM115 - closed by close()
+    def __init__(self, file: Path, delimiter: str, packed: bool = False) -> None:
+        opener: Any = gzip.open if packed else open
+        self._file = opener(file, "wt", newline="", encoding="utf-8")
         self._rows = csv.writer(self._file, delimiter=delimiter, lineterminator="\n")
         self._begun = False
 
@@ -219,7 +249,7 @@ class _Text:
         if not self._begun:
             self._rows.writerow([*columns, *added])
             self._begun = True
-        cells = [*map(_cells, columns.values()), *map(_rounded, added.values())]
+        cells = [*map(_cells, columns.values()), *map(rounded, added.values())]
         self._rows.writerows(zip(*cells, strict=True))
 
     def close(self) -> None:
@@ -232,7 +262,10 @@ def _cells(column: Any) -> list[Any]:
     return list(column_from(column).values())
 
 
-def _rounded(column: Any) -> list[Any]:
+def rounded(column: Any) -> list[Any]:
+    """Cells of a computed column: numbers rounded to six decimals, nothing where there is none."""
     if isinstance(column, Column):
         return list(column.values())
+    if isinstance(column, list):
+        return column
     return ["" if x != x else round(x, 6) for x in column.tolist()]

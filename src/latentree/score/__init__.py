@@ -15,6 +15,7 @@ _MODULES = {
     "_cheeseman_stutz": ("cs", "cs_ml", "cse", "mled"),
     "_classification": ("awe", "classification_likelihood", "icl", "icl_bic"),
     "_criteria": ("aic", "aic3", "bic", "bice", "caic", "draper", "sabic"),
+    "_cross_validation": ("CrossValidation", "cross_validated", "cv"),
     "_holdout": ("empirical_kl", "holdout", "split"),
     "_laplace": ("information", "laplace"),
     "_marginal": ("marginal_likelihood",),

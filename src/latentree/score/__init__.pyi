@@ -29,6 +29,7 @@ from ._criteria import (
     draper as draper,
     sabic as sabic,
 )
+from ._cross_validation import CrossValidation as CrossValidation, cross_validated as cross_validated, cv as cv
 from ._holdout import empirical_kl as empirical_kl, holdout as holdout, split as split
 from ._laplace import information as information, laplace as laplace
 from ._marginal import marginal_likelihood as marginal_likelihood

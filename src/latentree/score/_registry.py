@@ -90,6 +90,10 @@ class Score:
         Whether it estimates log P(D | m) at one of its equal modes, so that relabelling can be corrected for.
     searchable : bool
         Whether commands offer it for choosing a model.
+    paired : str or callable, optional
+        A function of a fit that gives the score with the cases it is made of, or ``"module:name"``: an object with
+        ``value`` and ``difference(other)``, a difference and its standard error. Of several models, the simplest is
+        then chosen that is within one standard error of the best.
 
     Examples
     --------
@@ -111,6 +115,7 @@ class Score:
     cost: Literal["quick", "slow"] = "quick"
     estimates_evidence: bool = False
     searchable: bool = True
+    paired: str | Callable[..., Any] | None = None
 
     def __post_init__(self) -> None:
         for own in ("__name__", "__qualname__"):  # as a function has, for traces and checkpoints
@@ -123,6 +128,12 @@ class Score:
             return float(own(fit, self))
         function = loaded(self.function) if isinstance(self.function, str) else self.function
         return float(function(fit, **{**self.options, **options}))
+
+    def by_case(self, fit: Fit) -> Any:
+        """Take the score with the cases that it is made of, if it is ``paired``."""
+        function = loaded(self.paired) if isinstance(self.paired, str) else self.paired
+        assert function is not None
+        return function(fit, **self.options)
 
 
 # Rates are named functions, so that scores can be sent to other processes.
@@ -161,6 +172,7 @@ _CS = "latentree.score._cheeseman_stutz:"
 _AT_ML = "Cheeseman-Stutz at maximum likelihood"
 _CLASSES = "latentree.score._classification:"
 _VB = "latentree.score._variational:variational"
+_CV = "latentree.score._cross_validation:"
 _EXACT = "latentree.score._marginal:marginal_likelihood"
 
 _ALL = (
@@ -198,6 +210,9 @@ _ALL = (
         estimates_evidence=True,
         searchable=False,
     ),
+    Score("cv", "Cross-validation", _CV + "cv", cost="slow", paired=_CV + "cross_validated"),
+    Score("cv10", "10-fold cross-validation", _CV + "cv", {"folds": 10}, cost="slow", paired=_CV + "cross_validated"),
+    Score("holdout", "Hold-out", _CV + "cv", {"parts": 1}, cost="slow", paired=_CV + "cross_validated"),
     Score("marginal_likelihood", "Marginal likelihood", _EXACT, at="none", searchable=False),
 )
 

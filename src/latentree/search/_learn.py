@@ -16,7 +16,8 @@ from .._trace import Step
 from .._tree import Tree
 from .._types import FloatArray
 from ..errors import DataError, LatentreeError, LatentreeWarning, Parameter, ParameterError, bad_parameter
-from ..estimation import Fit, em, evaluate
+from ..estimation import Estimate, Fit, em, evaluate, smoothed
+from ..estimation._smoothing import LearnerPrior, check_prior
 from ..method import Storage, drive
 from ..runner import Budget, Clock, OnProgress, StopReason
 from ._columns import by_content
@@ -35,7 +36,7 @@ class Run:
     Attributes
     ----------
     fit : Fit
-        The best model.
+        The best model at its maximum of the likelihood, which scores are taken at.
     trace : tuple of Step
         How it came about.
     reason : StopReason
@@ -52,6 +53,10 @@ class Run:
         What to know about the result, in words.
     ends : tuple of float
         The scores at which its starts ended, for a search that has several and as far as they have come.
+    estimated : Fit or None
+        The same tree fitted under the prior: its probabilities are those of :attr:`model`. None without a prior.
+    estimate : Estimate or None
+        What the probabilities of :attr:`model` are.
     """
 
     fit: Fit
@@ -64,6 +69,8 @@ class Run:
     structure: bool
     message: str
     ends: tuple[float, ...] = ()
+    estimated: Fit | None = None
+    estimate: Estimate | None = None
 
     @property
     def found(self) -> int:
@@ -72,8 +79,8 @@ class Run:
 
     @property
     def model(self) -> Model:
-        """The best model."""
-        return self.fit.model
+        """The best model, its probabilities as :attr:`estimate` says."""
+        return self.fit.model if self.estimated is None else self.estimated.model
 
     @property
     def tree(self) -> Tree:
@@ -93,6 +100,7 @@ def learn(
     *,
     method: str = DEFAULT,
     score: Score = "bic",
+    prior: LearnerPrior = "auto",
     rng: np.random.Generator,
     budget: Budget | Clock | None = None,
     start: Model | None = None,
@@ -115,6 +123,12 @@ def learn(
     score : str or callable
         What to maximise: a name in :data:`latentree.score.SCORES`, or a function of a fit. With other scores than
         penalised likelihoods, candidates are ranked by BIC and the best few are fitted and scored.
+    prior : "auto", float or None
+        What the probabilities of the final tree are, which is found by maximum likelihood: ``"auto"`` pulls them
+        towards plain distributions, as far as cases held out say (:func:`latentree.estimation.smoothed`), so that no
+        row of known states is impossible; a number is the Dirichlet parameter of every distribution, at least 1; None
+        is maximum likelihood. ``fit`` of the result is at the maximum of the likelihood in any case, ``model`` has
+        these probabilities.
     rng : numpy.random.Generator
         Source of randomness: the same seed gives the same tree, for any number of threads.
     budget : Budget, optional
@@ -154,6 +168,7 @@ def learn(
     if table.n_variables < 3:
         raise DataError(f"Learning a tree needs at least three variables. Got {', '.join(table.names)}.")
     search = _method(method, options)
+    check_prior(prior, "learn")
     # sums do not depend on the order of columns and rows
     clock = budget if isinstance(budget, Clock) else (budget or Budget()).start()
     names = table.names
@@ -168,7 +183,7 @@ def learn(
     if len(varying) < 3:
         message = f"No structure found: only {len(varying)} of {table.n_variables} variables vary."
         outcome = _Outcome(none, (), StopReason.EXHAUSTED, clock.elapsed)
-        return _run(outcome, none, (whole, table), method, criterion, message)
+        return _run(outcome, none, (whole, table), task, method, message, prior)
     if (forecast := search.forecast(task)) is not None:  # say beforehand if it will take very long
         warnings.warn(forecast, LatentreeWarning, stacklevel=2)
     storage: Storage[State, Step] | None = None
@@ -198,7 +213,7 @@ def learn(
     best = none if end.state is None else end.state.best
     ends = () if end.state is None else tuple(end.state.memory.get("ends", ()))
     outcome = _polished(_Outcome(best, end.trace, end.reason, end.seconds, ends), task)
-    return _run(outcome, none, (whole, table), method, criterion, "")
+    return _run(outcome, none, (whole, table), task, method, "", prior)
 
 
 class _MethodOption(Parameter):
@@ -333,11 +348,17 @@ def _score_or_none(criterion: Criterion, fit: Fit) -> float:
 
 
 def _run(
-    outcome: _Outcome, none: Point, tables: tuple[Table, Table], method: str, criterion: Criterion, message: str
+    outcome: _Outcome,
+    none: Point,
+    tables: tuple[Table, Table],
+    task: Task,
+    method: str,
+    message: str,
+    prior: LearnerPrior,
 ) -> Run:
     """The result, with all columns and in the user's order; ``tables`` are all columns in ours and in the user's."""
     whole, table = tables
-    best = outcome.best
+    best, criterion, reason = outcome.best, task.criterion, outcome.reason
     structure = best.score > none.score
     if not structure:
         best = none
@@ -352,9 +373,15 @@ def _run(
     if fit.table.n_variables < whole.n_variables:
         fit = evaluate(_with_constants(fit.model, whole), whole)
         score = _score_or_none(criterion, fit)
-    fit = _in_order(fit, table.ordered())
-    made = (outcome.trace, outcome.reason, outcome.seconds, method, criterion.name, score, structure)
-    run = Run(fit, *made, message, outcome.ends)
+    columns = range(whole.n_variables)  # which are in an order of their own, so that their names do not matter
+    again, estimate = smoothed(fit, prior, budget=task.clock, n_jobs=task.n_jobs, labels=columns)
+    if again.reason is StopReason.INTERRUPTED and reason.complete:
+        reason = again.reason
+    ordered = table.ordered()
+    estimated = None if again is fit else _in_order(again, ordered)
+    fit = _in_order(fit, ordered)
+    found = (fit, outcome.trace, reason, outcome.seconds, method, criterion.name, score, structure)
+    run = Run(*found, message, outcome.ends, estimated, estimate)
     return run if message or not (run.ends and run.reason.complete) else replace(run, message=_agreement(run))
 
 

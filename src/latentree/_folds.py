@@ -1,0 +1,113 @@
+"""Data divided into parts, case by case: for cross-validation and for holding out."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from zlib import crc32
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ._table import Table
+from ._types import FloatArray
+from .errors import DataError, Parameter, bad_parameter
+
+__all__ = ["fold_weights", "training_parts"]
+
+MOST_CASES = 10**9
+"""Above this, cases are dealt out independently of each other: the parts then have about the same size, not exactly."""
+
+
+def fold_weights(table: Table, n_folds: int, *, seed: int = 0, labels: Sequence[Hashable] | None = None) -> FloatArray:
+    """What each distinct row weighs in each of several parts, drawn at random, of equal size.
+
+    Every case goes to one part, whether cases that are alike stand in several rows or in one row with a weight; what a
+    weight has beyond a whole number goes to one part too. The same data and seed give the same parts, in whatever order
+    rows and columns come.
+
+    Parameters
+    ----------
+    table : Table
+        The data.
+    n_folds : int
+        How many parts, at least 2 and at most as many as there are cases.
+    seed : int
+        Another number gives other parts.
+    labels : sequence, optional
+        What tells the columns apart. Default: their names.
+
+    Returns
+    -------
+    array of float [n_folds, distinct rows]
+        The parts add up to the weights.
+
+    Examples
+    --------
+    >>> table = Table.from_codes([[0, 0], [1, 1]], weights=[6, 4])
+    >>> parts = fold_weights(table, 5)
+    >>> parts.sum(axis=0).tolist(), parts.sum(axis=1).tolist()
+    ([6.0, 4.0], [2.0, 2.0, 2.0, 2.0, 2.0])
+    """
+    _check(table, n_folds)
+    rng = np.random.default_rng([seed, n_folds])
+    order = _order(table, table.names if labels is None else labels)
+    whole = np.floor(table.weights[order]).astype(np.int64)
+    dealt = _dealt(whole, n_folds, rng).astype(np.float64)
+    rest = table.weights[order] - whole
+    dealt[rng.integers(n_folds, size=len(rest)), np.arange(len(rest))] += rest
+    parts = np.empty_like(dealt)
+    parts[:, order] = dealt
+    return parts
+
+
+def training_parts(table: Table, parts: FloatArray) -> list[tuple[Table, Table]]:
+    """For each part, the table of all other cases and the table of its own; parts without cases are passed over."""
+    found = []
+    for own in parts:
+        rest = table.weights - own
+        rest[rest < 1e-9 * table.weights] = 0.0
+        if own.any() and rest.any():
+            found.append((table.reweighted(rest), table.reweighted(own)))
+    return found
+
+
+def _check(table: Table, n_folds: int) -> None:
+    if isinstance(n_folds, bool) or not isinstance(n_folds, int | np.integer) or n_folds < 2:
+        raise bad_parameter("folds", "cross-validation", "a whole number of at least 2", n_folds)
+    cases = max(float(table.weights.sum()), float(table.n_patterns))
+    if n_folds > cases:
+        raise DataError(
+            "{parameter}: {folds} parts cannot be made of {cases:g} rows. Use at most as many folds as there are rows.",
+            parameter=Parameter("folds", "cross-validation"),
+            folds=n_folds,
+            cases=cases,
+        )
+
+
+def _dealt(whole: NDArray[np.int64], n_folds: int, rng: np.random.Generator) -> NDArray[np.int64]:
+    """Deal cases out, to all parts alike."""
+    total = int(whole.sum())
+    if total >= MOST_CASES:
+        return np.ascontiguousarray(rng.multinomial(whole, np.full(n_folds, 1 / n_folds)).T)
+    dealt, left = np.zeros((n_folds, len(whole)), dtype=np.int64), whole.copy()
+    ends = np.round(np.arange(1, n_folds + 1) * total / n_folds).astype(np.int64)
+    for part, size in enumerate(np.diff(ends, prepend=0)[:-1]):
+        dealt[part] = rng.multivariate_hypergeometric(left, size, method="marginals")
+        left -= dealt[part]
+    dealt[-1] = left
+    return dealt
+
+
+def _order(table: Table, labels: Sequence[Hashable]) -> NDArray[np.intp]:
+    """An order of the distinct rows that depends neither on that of the rows nor on that of the columns."""
+    key = np.zeros(table.n_patterns, dtype=np.uint64)
+    for label, column in zip(labels, table.codes.T, strict=True):
+        own = np.uint64(crc32(repr(label).encode()))
+        key += _mixed(column.astype(np.uint64) + (own << np.uint64(20)))
+    return np.argsort(key, kind="stable")
+
+
+def _mixed(x: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9) + np.uint64(0x9E3779B97F4A7C15)
+    x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return x ^ (x >> np.uint64(31))

@@ -1,0 +1,397 @@
+"""Estimates that hold for rows not seen: distributions pulled towards plain ones, as far as the data say."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+
+import numpy as np
+
+from .._folds import fold_weights, training_parts
+from .._model import Model, normalised
+from .._options import AnyOf, Number, OneOf
+from .._table import Table, as_table
+from .._types import FloatArray
+from ..engine._plan import Plan
+from ..errors import bad_parameter
+from ..runner import Budget, Clock, StopReason
+from ._classes import reordered_states
+from ._em import EmRuns, em
+from ._fit import Fit, Prior, evaluate, pseudo_counts
+
+__all__ = ["Estimate", "LearnerPrior", "Pull", "check_prior", "choose_pull", "smoothed", "smoothed_classes"]
+
+Towards = Literal["uniform", "marginal"]
+LearnerPrior = float | Literal["auto"] | None
+"""What learners take for a prior: None (maximum likelihood), a Dirichlet parameter of at least 1, or "auto"."""
+
+PRIOR = AnyOf(Number(least=1), OneOf("auto", None))
+"""What a prior of a learner must be."""
+
+
+def check_prior(prior: Any, owner: str) -> None:
+    """Refuse what is no prior of a learner."""
+    if not PRIOR.check(prior):
+        raise bad_parameter("prior", owner, "a number of at least 1, 'auto', or None", prior)
+
+
+STRENGTHS = tuple(10.0 ** (i / 2) for i in range(7))
+"""Strengths to choose from, 1 to 1,000 cases a distribution, the next about three times the one before.
+
+Less than one case gains little on rows like those seen (0.1 instead of 1: up to 0.3 % of the log-likelihood), and costs
+much on rows that are not: each cell that had to be zero counts log(1/strength) more.
+"""
+
+FOLDS = 5
+"""Parts of the data in cross-validation."""
+
+STEPS = 12
+"""Steps of EM from the maximum of the likelihood, for each strength and part."""
+
+WORK = 1e11
+"""Above this many products (distinct rows times probabilities times steps), fewer parts are held out in turn."""
+
+EVALUATIONS = 8
+"""About how many strengths are looked at."""
+
+
+@dataclass(frozen=True)
+class Pull:
+    """A Dirichlet prior of every distribution: so many cases, spread like a plain distribution.
+
+    Attributes
+    ----------
+    strength : float
+        How many cases are added to each distribution P(node | state of its parent).
+    towards : {"uniform", "marginal"}
+        How they are spread: evenly over the states, or as the states occur in the data whatever the parent.
+
+    Examples
+    --------
+    >>> from latentree import datasets
+    >>> model = datasets.generator("d7")
+    >>> Pull(3.0, "uniform").prior(model, 100.0)["X1"].round(3).tolist()
+    [[2.0, 2.0, 2.0], [2.0, 2.0, 2.0], [2.0, 2.0, 2.0]]
+    """
+
+    strength: float
+    towards: Towards
+
+    def prior(self, model: Model, weight: float) -> dict[str, FloatArray]:
+        """Return Dirichlet parameters by node, for a model of so many cases."""
+        tree = model.tree
+        found = {}
+        for v, marginal in enumerate(model.marginals()):
+            k = len(marginal)
+            # Half a case for each state, so that states no row has are pulled above zero too.
+            spread = np.full(k, 1 / k) if self.towards == "uniform" else (weight * marginal + 0.5) / (weight + 0.5 * k)
+            found[tree.names[v]] = 1.0 + np.tile(self.strength * spread, (int(tree.rows[v]), 1))
+        return found
+
+
+DEFAULT_PULL = Pull(1.0, "marginal")
+"""Where nothing can be chosen: too few cases, or no time."""
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """What the probabilities of a model are.
+
+    Attributes
+    ----------
+    kind : {"ml", "map"}
+        Maximum likelihood, or the mode of the posterior under a Dirichlet prior.
+    log_likelihood : float
+        Log-likelihood of the training data at these probabilities.
+    prior : float or None
+        The Dirichlet parameter, if one number was given for all.
+    strength : float or None
+        How many cases the prior adds to each distribution, if it is one of those that were chosen from.
+    towards : {"uniform", "marginal"} or None
+        How these are spread.
+    chosen : str
+        How the prior was chosen: ``"given"``, ``"cross-validation"``, ``"hold-out"`` or ``"default"``.
+    folds : int or None
+        In how many parts of the data it was tried on the other cases.
+    """
+
+    kind: Literal["ml", "map"]
+    log_likelihood: float
+    prior: float | None = None
+    strength: float | None = None
+    towards: Towards | None = None
+    chosen: str = "given"
+    folds: int | None = None
+
+    def to_plain(self) -> dict[str, Any]:
+        """Return plain values, as reports and files have them."""
+        return {
+            "kind": self.kind,
+            "log_likelihood": self.log_likelihood,
+            "prior": self.prior,
+            "strength": self.strength,
+            "towards": self.towards,
+            "chosen": self.chosen,
+            "folds": self.folds,
+            "text": self.text,
+        }
+
+    @property
+    def pull(self) -> Pull | None:
+        """The pull that was chosen, if one was."""
+        if self.strength is None or self.towards is None:
+            return None
+        return Pull(self.strength, self.towards)
+
+    @property
+    def text(self) -> str:
+        """The same in words.
+
+        Examples
+        --------
+        >>> print(Estimate("map", -120.5, strength=3.0, towards="uniform", chosen="cross-validation", folds=5).text)
+        The probabilities are pulled towards equal ones, by 3 cases for each distribution, as 5-fold cross-validation \
+chose; log-likelihood -120.500.
+        """
+        if self.kind == "ml":
+            return "The probabilities are those of maximum likelihood."
+        own = f"log-likelihood {self.log_likelihood:,.3f}"
+        if self.strength is None:
+            what = "different ones by variable" if self.prior is None else f"{self.prior:g}"
+            return f"The probabilities are the posterior mode under a Dirichlet prior with the parameter {what}; {own}."
+        plain = "equal ones" if self.towards == "uniform" else "those of the variable alone"
+        why = {
+            "cross-validation": f", as {self.folds}-fold cross-validation chose",
+            "hold-out": f", as chosen on {1 / FOLDS:.0%} of the rows held out",
+            "default": ", as by default where nothing can be chosen",
+        }.get(self.chosen, "")
+        cases = "1 case" if self.strength == 1 else f"{self.strength:.3g} cases"
+        return f"The probabilities are pulled towards {plain}, by {cases} for each distribution{why}; {own}."
+
+
+# ---- the estimate of a learner -------------------------------------------------------------------------------------
+
+
+def smoothed(
+    fit: Fit,
+    prior: LearnerPrior = "auto",
+    *,
+    budget: Budget | Clock | None = None,
+    n_jobs: int = 1,
+    labels: Sequence[Hashable] | None = None,
+) -> tuple[Fit, Estimate]:
+    """Fit a model again from its maximum of the likelihood, under a prior.
+
+    Parameters
+    ----------
+    fit : Fit
+        The model at a maximum of the likelihood.
+    prior : float, "auto" or None
+        None leaves it there; a number is the Dirichlet parameter of every distribution, at least 1; ``"auto"`` is the
+        :class:`Pull` that :func:`choose_pull` chooses, which leaves no probability at zero.
+    budget : Budget, optional
+        Most time. When it is over, what there is is taken; with a prior above 1 that has no zeros either.
+    n_jobs : int
+        Threads; they do not change the result.
+    labels : sequence, optional
+        What tells the columns apart where cases are held out at random. Default: their names.
+
+    Returns
+    -------
+    fit : Fit
+        The model in the same rooting, with its counts; how it was found (trace, starts) is told of the fit that was
+        given. Its reason says whether time or Ctrl-C ended the work.
+    estimate : Estimate
+        What its probabilities are.
+
+    Examples
+    --------
+    >>> import latentree as lt
+    >>> fit = lt.fit_classes(lt.datasets.load("hiv_test"), 2, rng=np.random.default_rng(0))
+    >>> again, estimate = smoothed(fit)
+    >>> bool((fit.model.parameters < 1e-9).any()), bool((again.model.parameters > 1e-9).all()), estimate.chosen
+    (True, True, 'cross-validation')
+    """
+    check_prior(prior, "smoothed")
+    if prior is None:
+        return fit, Estimate("ml", fit.log_likelihood)
+    clock = budget if isinstance(budget, Clock) else (budget or Budget()).start()
+    # The prior of P(node | parent) is one of the rooting too: take the same for all equal models.
+    centred, table = _centred(fit.model), as_table(fit.table)
+    choice: _Given | Choice
+    own: Prior
+    if prior == "auto":
+        choice = choose_pull(centred, table, budget=clock, n_jobs=n_jobs, labels=labels)
+        own = choice.pull.prior(centred, table.weight)
+    else:
+        choice = _Given(own := float(prior))
+    pseudo = pseudo_counts(centred.tree, own)
+    if pseudo is None:
+        return fit, replace(choice.estimate, kind="ml", log_likelihood=fit.log_likelihood)
+    counts = evaluate(centred, table, n_jobs=n_jobs).counts.vector
+    start = centred.with_parameters(normalised(centred.tree, counts + pseudo), provenance=fit.model.provenance)
+    found = em(start, table, prior=own, budget=clock, n_jobs=n_jobs)
+    model = _rooted_like(found.model, fit.model)
+    again = evaluate(model, table, n_jobs=n_jobs)
+    stopped = choice.stopped or (found.reason if not found.reason.complete else None)
+    reason = stopped or fit.reason
+    again = replace(fit, model=model, counts=again.counts, reason=reason, seconds=fit.seconds + found.seconds)
+    return again, replace(choice.estimate, log_likelihood=again.log_likelihood)
+
+
+def smoothed_classes(fit: Fit, **options: Any) -> tuple[Fit, Estimate]:
+    """Do the same to a latent class model, whose classes stay in the order of their sizes; see :func:`smoothed`."""
+    again, estimate = smoothed(fit, **options)
+    order = np.argsort(-again.model.table(0)[0], kind="stable")
+    return reordered_states(again, 0, order), estimate
+
+
+@dataclass(frozen=True)
+class _Given:
+    prior: float
+    stopped: StopReason | None = None
+
+    @property
+    def estimate(self) -> Estimate:
+        return Estimate("map", math.nan, prior=self.prior)
+
+
+def _centred(model: Model) -> Model:
+    tree, old = model.tree.canonically_rooted()
+    rooted = model.rerooted(int(old[0]))
+    return Model(tree, model.variables, np.concatenate([rooted.table(name).ravel() for name in tree.names]))
+
+
+def _rooted_like(model: Model, like: Model) -> Model:
+    rooted = model.rerooted(like.tree.names[0])
+    flat = np.concatenate([rooted.table(name).ravel() for name in like.tree.names])
+    return Model(like.tree, like.variables, flat, like.provenance)
+
+
+# ---- which prior ---------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Choice:
+    """A pull that was chosen, and why.
+
+    Attributes
+    ----------
+    pull : Pull
+        The chosen one.
+    tried : mapping of Pull to float
+        Mean log-likelihood of a case that was held out, for all that were looked at.
+    chosen : str
+        ``"cross-validation"``, ``"hold-out"`` or ``"default"``.
+    folds : int or None
+        How many parts were held out, one after the other.
+    stopped : StopReason or None
+        What ended the choice before its time.
+    """
+
+    pull: Pull
+    tried: Mapping[Pull, float]
+    chosen: str
+    folds: int | None
+    stopped: StopReason | None = None
+
+    @property
+    def estimate(self) -> Estimate:
+        """What an estimate says of it."""
+        pull = self.pull
+        return Estimate("map", math.nan, None, pull.strength, pull.towards, self.chosen, self.folds)
+
+
+def choose_pull(
+    model: Model,
+    table: Table,
+    *,
+    budget: Budget | Clock | None = None,
+    n_jobs: int = 1,
+    labels: Sequence[Hashable] | None = None,
+) -> Choice:
+    """Choose how far probabilities are pulled, and whereto, by the likelihood of cases held out.
+
+    The cases are dealt into five parts; each part is scored by the model fitted to the others, some steps of EM from
+    the parameters given. Where that would take long, only some of the parts are scored, at least one. For each way to
+    spread the cases of the prior the strength goes up from 1 until the cases held out become less probable.
+
+    Parameters
+    ----------
+    model : Model
+        The model at a maximum of the likelihood of all data.
+    table : Table
+        The data.
+    budget : Budget, optional
+        Most time. When it is over, the best so far is taken, or a pull of 1 case towards the marginal.
+    n_jobs : int
+        Threads; they do not change the result.
+    labels : sequence, optional
+        What tells the columns apart where cases are held out at random. Default: their names.
+
+    Examples
+    --------
+    >>> import latentree as lt
+    >>> table = lt.datasets.load("hiv_test")
+    >>> fit = lt.fit_classes(table, 2, rng=np.random.default_rng(0))
+    >>> choice = choose_pull(fit.model, table)
+    >>> choice.chosen, choice.folds, len(choice.tried) > 1
+    ('cross-validation', 5, True)
+    """
+    clock = budget if isinstance(budget, Clock) else (budget or Budget()).start()
+    cases = max(table.weight, float(table.n_patterns))
+    folds = int(min(FOLDS, cases))
+    if folds < 2 or table.weight < 2:
+        return Choice(DEFAULT_PULL, {}, "default", None)
+    parts = training_parts(table, fold_weights(table, folds, labels=labels))
+    work = table.n_patterns * model.tree.size * STEPS * EVALUATIONS
+    parts = parts[: max(1, min(folds, int(WORK / work)))]
+    if not parts:
+        return Choice(DEFAULT_PULL, {}, "default", None)
+    trial = _Trial(model, parts, clock, n_jobs)
+    ways: tuple[Towards, ...] = ("uniform", "marginal")
+    for towards in ways:
+        _climb(trial, towards)
+    if not trial.tried:
+        return Choice(DEFAULT_PULL, {}, "default", None, trial.stopped)
+    how = "cross-validation" if len(parts) > 1 else "hold-out"
+    return Choice(trial.best(), trial.tried, how, len(parts), trial.stopped)
+
+
+def _climb(trial: _Trial, towards: Towards) -> None:
+    """Follow the strengths up until the held-out cases lose."""
+    before = -math.inf
+    for strength in STRENGTHS:
+        pull = Pull(strength, towards)
+        if not trial.tries(pull) or trial.tried[pull] < before:
+            break
+        before = trial.tried[pull]
+
+
+class _Trial:
+    """Pulls tried on parts of the data that are held out."""
+
+    def __init__(self, model: Model, parts: list[tuple[Table, Table]], clock: Clock, n_jobs: int) -> None:
+        self.model, self.clock, self.n_jobs = model, clock, n_jobs
+        self.parts = [(Plan.of(model, rest), Plan.of(model, own), rest.weight) for rest, own in parts]
+        self.weight = sum(own.weight for _, own in parts)
+        self.tried: dict[Pull, float] = {}
+        self.stopped: StopReason | None = None
+
+    def tries(self, pull: Pull) -> bool:
+        """Find the mean log-likelihood of the cases held out; False if the time is over before."""
+        total = 0.0
+        for train, test, weight in self.parts:
+            runs = EmRuns(train, self.model.parameters[None], prior=pull.prior(self.model, weight), n_jobs=self.n_jobs)
+            self.stopped = StopReason.TIME if self.clock.expired else runs.advance(STEPS, 1e-6, self.clock)
+            if self.stopped is not None:
+                return False
+            total += test.log_likelihood(runs.parameters(0), n_jobs=self.n_jobs)
+        self.tried[pull] = total / self.weight
+        return True
+
+    def best(self) -> Pull:
+        """The pull under which the cases held out are most probable; of equal ones the stronger."""
+        return max(self.tried, key=lambda pull: (self.tried[pull], pull.strength))
