@@ -112,3 +112,14 @@ def test_searches_maximise_it():
         lt.LatentTree(score="holdout", random_state=0, options={"trials": 0}).fit(data.codes).run_.criterion
         == "holdout"
     )
+
+
+def test_weights_too_small_to_be_dealt_into_parts_are_refused():
+    codes = np.array([[0, 0, 0, 0], [0, 0, 0, 1], [0, 1, 0, 0], [1, 0, 0, 0], [0, 0, 1, 0]])
+    table = lt.Table.from_codes(codes, np.full(4, 2), np.full(5, 1e-300))
+    fit = lt.fit_classes(table, 2, rng=np.random.default_rng(0), n_init=4)
+    for seed in range(40):  # some deal all of them into one part, others do not
+        try:
+            assert np.isfinite(lt.score.cross_validated(fit, folds=2, seed=seed).value)
+        except lt.DataError as error:
+            assert "one part" in str(error)

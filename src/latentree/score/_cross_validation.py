@@ -11,7 +11,7 @@ from .._folds import fold_weights, training_parts
 from .._table import as_table
 from .._types import FloatArray
 from ..engine._plan import Plan
-from ..errors import ModelError
+from ..errors import DataError, ModelError
 from ..estimation._em import em
 from ..estimation._fit import Fit
 from ..estimation._smoothing import DEFAULT_PULL
@@ -100,6 +100,8 @@ def cross_validated(
         again = em(fit.model, rest, prior=prior, tol=TOLERANCE, max_iterations=STEPS, n_jobs=n_jobs)
         rows.append(Plan.of(fit.model, own).row_log_likelihood(again.model.parameters))
         weights.append(own.weights)
+    if not rows:
+        raise DataError("All cases came into one part, so that nothing can be held out: their weights are too small.")
     every, counts = np.concatenate(rows), np.concatenate(weights)
     return CrossValidation(*_total(every, counts), folds, every, counts)
 
