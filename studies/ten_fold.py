@@ -250,9 +250,9 @@ def _of_set(name: str, own: Sequence[Record]) -> str:
 
 
 def _tested(of: Mapping[str, Sequence[Record]], kept: Sequence[Record]) -> str:
-    """Log-likelihoods of the test rows, by maximum likelihood and with whatever priors were tried."""
+    """Log-likelihoods of the test rows, with the defaults and with whatever priors were tried."""
     tried = {_called(r["options"]): r["options"] for r in kept if set(r["options"]) == {"prior"}}
-    columns: dict[str, Callable[[str], Sequence[Record]]] = {"maximum likelihood": lambda name: of[name]}
+    columns: dict[str, Callable[[str], Sequence[Record]]] = {"defaults": lambda name: of[name]}
     for label, options in tried.items():
         own = latest([r for r in kept if r["options"] == options], by=("set",))
         columns[label] = lambda name, own=own: [r for r in own if r["set"] == name]  # type: ignore[misc]
@@ -265,9 +265,10 @@ def _tested(of: Mapping[str, Sequence[Record]], kept: Sequence[Record]) -> str:
     head = ["data", "folds", *columns, "EAST", "BI", "LCM"]
     return f"""## Test rows
 
-Mean log-likelihood of a fold's test rows over the folds above. By maximum likelihood a model can hold a test row to be
-impossible, which has no finite log-likelihood: then the number of such rows is given instead. The study's programs put
-a floor under log 0.
+Mean log-likelihood of a fold's test rows over the folds above. With the defaults, the prior is chosen by
+cross-validation on the training rows; BIC is that of maximum likelihood for the same tree. A model without a prior can
+hold a test row to be impossible, which has no finite log-likelihood: then the number of such rows is given instead. The
+study's programs put a floor under log 0.
 
 {markdown(head, rows)}"""
 

@@ -97,7 +97,7 @@ def test_news_is_compared_with_the_better_of_two_programs():
 def test_priors_have_columns_of_their_own():
     with_prior = made("hiv_test", 1, -101.0, options={"prior": 1.01}, test_log_likelihood=-19.0)
     text = ten_fold.page([made("hiv_test", 1, -100.0), with_prior])
-    assert "| data | folds | maximum likelihood | prior=1.01 | EAST | BI | LCM |" in text
+    assert "| data | folds | defaults | prior=1.01 | EAST | BI | LCM |" in text
     assert "| hiv_test | 1 | -25.0 | -19.0 | -20.0 | -20.0 | -20.0 |" in text
     assert "-101.00" not in text  # BIC is that of maximum likelihood
 
