@@ -84,6 +84,7 @@ def test_the_model_file(run, tmp_path):
     for name, n_jobs in (("a.json", "1"), ("b.json", "2")):
         run("learn", "hiv_test", "--out", name, "--n-jobs", n_jobs)
     assert (tmp_path / "a.json").read_bytes() == (tmp_path / "b.json").read_bytes()
+    assert "Found from 3 of 3 starts." in " ".join(run("learn", "hiv_test").stdout.split())
     model = lt.load(tmp_path / "a.json")
     told = model.provenance
     assert told["command"] == "latentree learn" and told["data"] == "hiv_test" and told["seed"] == 0

@@ -61,7 +61,8 @@ def _search(search: SearchContents) -> str:
     ended = "Found" if search["complete"] else "Best found"
     found = f"{ended} by the method '{search['method']}' in {search['seconds']:.2f} s"
     score = f"{score_label(search['score'])} {_decimals(shown_score(search['value'], search['score']), 3)}"
-    return printable(f"{found}, {_count(search['steps'], 'step')}{seed}; {score}.")
+    sure = f" {search['message']}" if search["complete"] and search["structure"] else ""  # how often it was found
+    return printable(f"{found}, {_count(search['steps'], 'step')}{seed}; {score}.{sure}")
 
 
 def _structure(report: TreeReport, width: int, everything: bool) -> Iterator[RenderableType]:
