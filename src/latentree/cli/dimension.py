@@ -21,7 +21,7 @@ latentree dimension model.json --json
 @command_("dimension", examples=EXAMPLES)
 @model_argument
 def command(model: str, as_json: bool) -> None:
-    """Effective dimension of a model, and whether its parameters are identified.
+    """Effective dimension of a model, and what data can identify.
 
     MODEL is a model file. The standard dimension counts its free parameters; the effective dimension is that of the
     set of distributions that its structure can produce, which BICe uses instead; the rank is that of the Jacobian at
