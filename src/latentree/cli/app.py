@@ -31,6 +31,8 @@ COMMANDS = {
     "predict": "predict",
     "impute": "impute",
     "query": "query",
+    "refit": "refit",
+    "dimension": "dimension",
     "sample-data": "sample_data",
     "convert": "convert",
     "datasets": "datasets",

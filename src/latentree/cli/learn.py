@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from ..errors import Parameter, ParameterError
 from ..search import DEFAULT, METHODS
 from .app import INTERRUPTED
 from .command import command as command_, file, flag, option, session, warn
@@ -24,6 +22,7 @@ from .options import (
     searching_options,
 )
 from .output import emit, note, print_report, tell_resumed
+from .settings import settings_of
 from .types import Choice
 
 if TYPE_CHECKING:
@@ -111,7 +110,8 @@ def command(
     start, resume = options["start"], options["resume"]
     files = {"--out": (MODEL, out), "--assign": (ROWS, assign), "--report": (PAGE, report), "--trace": (STEPS, trace)}
     outputs = Outputs("learn", {**files, "--resume": (CHECKPOINT, resume)}, [data, start], force=force)
-    settings = settings_of(options["method"], options["settings"])
+    method = options["method"]
+    settings = settings_of(METHODS[method].load().Options, method, options["settings"])
     source, table = read_to_learn(data, options)
     outputs.check_rows("--assign", assign, header(source.frame))
     limit = Limit(options["time_limit"], table, pages=report is not None, rows=assign is not None)
@@ -163,24 +163,6 @@ def _searched(table: Table, options: dict[str, Any], settings: dict[str, Any], c
             on_progress=shown.progress,
             **settings,
         )
-
-
-def settings_of(method: str, given: Sequence[str]) -> dict[str, Any]:
-    """Read the options of a method, each NAME=VALUE; return the values of those that were given."""
-    found = {}
-    for text in given:
-        name, equals, value = text.partition("=")
-        if not equals:
-            raise click.UsageError(f"--set '{text}' must have the form NAME=VALUE.")
-        found[name.strip()] = value.strip()
-    try:
-        checked = METHODS[method].load().Options.of(found, owner=f"method '{method}'", parse=True).plain()
-    except ParameterError as error:
-        wrong = error.fields.get("parameter")
-        if not isinstance(wrong, Parameter):
-            raise
-        raise ParameterError(error.template, **{**error.fields, "parameter": f"--set {wrong.name}"}) from None
-    return {name: checked[name] for name in found}
 
 
 # ---- what comes out ------------------------------------------------------------------------------------------------
