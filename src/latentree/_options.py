@@ -8,14 +8,34 @@ from __future__ import annotations
 
 import math
 import numbers
-from collections.abc import Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import MISSING, dataclass, field, fields
-from typing import Any, Protocol, TypeVar
+from functools import wraps
+from inspect import signature
+from typing import Any, Protocol, TypeVar, cast
 
 from ._registry import suggestion
 from .errors import ParameterError, bad_parameter
 
-__all__ = ["AnyOf", "Constraint", "Flag", "Number", "OneOf", "Options", "Text", "Whole", "Wholes", "check", "option"]
+__all__ = [
+    "AnyOf",
+    "Constraint",
+    "Flag",
+    "Number",
+    "OneOf",
+    "Options",
+    "Text",
+    "Whole",
+    "Wholes",
+    "check",
+    "option",
+    "renamed",
+]
+
+RENAMED = {"threads": "n_jobs", "n_starts": "n_init", "k_max": "max_classes"}
+"""Options of earlier versions, and what they are called now."""
+
+Function = TypeVar("Function", bound=Callable[..., Any])
 
 
 class Constraint(Protocol):
@@ -324,6 +344,7 @@ class Options:
         values: dict[str, Any] = {}
         for name, value in given.items():
             if name not in known:
+                _refuse_old(name, known, owner)
                 have = f"It has {', '.join(known)}." if known else "It has no options."
                 raise ParameterError(
                     "There is no option '{name}' of {owner}. {have}{meant}",
@@ -361,3 +382,35 @@ class Options:
             )
             for own in fields(cls)
         ]
+
+
+# ---- old names ----------------------------------------------------------------------------------------------------
+
+
+def _refuse_old(name: str, known: Collection[str], owner: str) -> None:
+    new = RENAMED.get(name)
+    if new in known:
+        raise ParameterError("'{old}' of {owner} is called '{new}' now.", old=name, new=new, owner=owner)
+
+
+def renamed(function: Function) -> Function:
+    """Make a function answer keywords of earlier versions with their new names.
+
+    Examples
+    --------
+    >>> @renamed
+    ... def count(*, n_jobs=1):
+    ...     return n_jobs
+    >>> count(threads=2)
+    Traceback (most recent call last):
+    latentree.errors.ParameterError: 'threads' of count is called 'n_jobs' now.
+    """
+    known = signature(function).parameters
+
+    @wraps(function)
+    def call(*args: Any, **options: Any) -> Any:
+        for name in RENAMED.keys() & options.keys() - known.keys():
+            _refuse_old(name, known, function.__name__)
+        return function(*args, **options)
+
+    return cast(Function, call)

@@ -407,6 +407,11 @@ class _Loop(Generic[State, Info]):
         self.save()
 
 
+def __getattr__(name: str) -> Any:
+    renamed = "; it is called CheckpointWriter now" if name == "Keeper" else ""
+    raise AttributeError(f"module 'latentree.runner' has no attribute {name!r}{renamed}")
+
+
 # ---- memory ---------------------------------------------------------------------------------------------------
 
 

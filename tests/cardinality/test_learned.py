@@ -205,3 +205,5 @@ def test_names_that_are_gone_say_what_they_are_called_now():
 
     with pytest.raises(AttributeError, match="it is called LearnerState now"):
         _ = package.Position
+    with pytest.raises(AttributeError, match="it is called Neighbourhood now"):
+        _ = package.Star

@@ -12,6 +12,7 @@ import slow_engine as reference
 import strategies as own
 from hypothesis import given, settings, strategies as st
 
+import latentree as lt
 from latentree import datasets
 from latentree._model import Model, random_parameters, row_sums, spread
 from latentree._table import Table
@@ -383,6 +384,20 @@ def test_old_names_of_options_are_answered_with_the_new_ones(call):
     table = Table.from_codes([[0, 1], [1, 0]])
     with pytest.raises(ParameterError, match="is called 'n_jobs' now"):
         call(started(Tree.star(2, [2, 2]), table), table, threads=2)
+
+
+@pytest.mark.parametrize(
+    ("call", "new"),
+    [
+        (lambda t: lt.score.standard_errors(None, threads=2), "n_jobs"),
+        (lambda t: lt.score.standard_errors(None, n_starts=2), "n_init"),
+        (lambda t: lt.bayes.prior_on_classes(k_max=2), "max_classes"),
+        (lambda t: lt.learn_classes(t, rng=None, threads=2), "n_jobs"),
+    ],
+)
+def test_old_names_of_other_options_are_answered_too(call, new):
+    with pytest.raises(ParameterError, match=f"is called '{new}' now"):
+        call(Table.from_codes([[0, 1, 0], [1, 0, 0], [1, 1, 1]]))
 
 
 def test_partial_em_holds_what_is_held_besides():

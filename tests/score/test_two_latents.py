@@ -66,7 +66,7 @@ def test_one_state_on_one_side_is_a_latent_class_model():
 def test_limits(table):
     rng = np.random.default_rng(0)
     short = fit_two_latents(table, (2, 2), rng=rng, n_init=2, max_iterations=3)
-    assert short.reason is StopReason.ITERATIONS and len(short.trace) == 3
+    assert short.reason is StopReason.ITERATIONS and len(short.trace) == 1 + 3  # where it started, and three steps
     late = fit_two_latents(table, (2, 2), rng=rng, n_init=2, budget=Budget(seconds=1e-9))
     assert late.reason is StopReason.TIME
     for options in ({"n_states": (0, 2)}, {"n_init": 0}, {"q": 1.0}, {"tol": -1.0}):

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from .._lazy import cached_property
+from .._options import renamed
 from .._types import FloatArray
 from ..errors import bad_parameter
 
@@ -63,8 +64,9 @@ class ClassPrior:
         return logs
 
 
+@renamed
 def prior_on_classes(max_classes: int, kind: str | Sequence[float] = "uniform") -> tuple[float, ...]:
-    """P(k) of k = 1 ... kmax classes.
+    """P(k) of k = 1 ... ``max_classes`` classes.
 
     Parameters
     ----------

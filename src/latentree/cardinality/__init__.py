@@ -21,7 +21,7 @@ _MODULES = {
     "_task": ("Settings", "Task"),
 }
 _HOME = {name: f".{module}" for module, names in _MODULES.items() for name in names}
-_RENAMED = {"Position": "LearnerState", "Step": "latentree.search.Step"}
+_RENAMED = {"Position": "LearnerState", "Star": "Neighbourhood", "Step": "latentree.search.Step"}
 
 __all__ = sorted(_HOME)
 

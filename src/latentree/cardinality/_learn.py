@@ -307,7 +307,8 @@ def _learned(
     fit, score, seconds = state.fit, state.score, run.seconds
     if polish is not None:
         s = task.settings
-        given: dict[str, Any] = {"prior": s.prior, "basis": s.basis, "budget": task.clock, "n_jobs": s.n_jobs}
+        budget = Budget(seconds=0) if run.reason is StopReason.INTERRUPTED else task.clock
+        given: dict[str, Any] = {"prior": s.prior, "basis": s.basis, "budget": budget, "n_jobs": s.n_jobs}
         fit = em(fit.model, task.table, **{**given, **polish})
         score, seconds = task.score(fit), seconds + fit.seconds
     fit = replace(fit, seconds=seconds, reason=fit.reason if run.reason.complete else run.reason)

@@ -109,10 +109,11 @@ def command(
 
     Ctrl-C stops the fitting; the best model so far is shown and written, and the exit status is 130.
     """
+    from ..engine._plan import SharedPlans, sharing
     from ..report import describe
     from .data import read_to_learn
     from .files import CHECKPOINT, MODEL, ROWS, Outputs
-    from .limit import Limit
+    from .limit import NO_STATISTICS, Limit
     from .rows import header
 
     resume = options["resume"]
@@ -125,17 +126,20 @@ def command(
     score = options["score"]
     scores = (score, *(name for name in ("bic", "aic") if name != score))
     asked = options["classes"]
-    limit = Limit(options["time_limit"], table, rows=assign is not None)
+    limit = Limit(options["time_limit"], table, rows=assign is not None, statistics=statistics)
     if asked is None:
         comparison = learned(table, options, scores, limit.work)
         best = comparison.best()
     else:
         comparison = fitted(table, options, scores, baseline=len(asked) > 1, clock=limit.work)
         best = _best(comparison, asked)
-    best, estimate = _estimated(best, options)
-    with limit.finishing(comparison.interrupted) as finishing:
-        report = describe(best, statistics=statistics, search=comparison.search, estimate=estimate)
-    with outputs.until_interrupted():
+    best, estimate = _estimated(best, options, None if comparison.interrupted else limit.work)
+    plans: SharedPlans = {}
+    with limit.finishing(comparison.interrupted) as finishing, sharing(plans):
+        short = statistics and finishing.without_statistics()
+        report = describe(best, statistics=statistics and not short, search=comparison.search, estimate=estimate)
+        report["notes"] += [NO_STATISTICS] if short else []
+    with outputs.until_interrupted(), sharing(plans):
         _write(best, report, source, options, outputs, out, assign)
         if as_json:
             emit(_document(best, report, comparison, source))
@@ -218,14 +222,15 @@ def _number(prior: Any) -> float | None:
     return None if prior == "auto" else prior
 
 
-def _estimated(best: Fit, options: dict[str, Any]) -> tuple[Fit, Estimate]:
-    """The fit with the probabilities asked for, and what they are."""
+def _estimated(best: Fit, options: dict[str, Any], clock: Clock | None) -> tuple[Fit, Estimate]:
+    """The fit with the probabilities asked for, and what they are; without a clock there is no time to choose them."""
     from ..estimation import Estimate
     from ..estimation._smoothing import smoothed_classes
+    from ..runner import Budget
 
     prior = options["prior"]
     if prior == "auto":
-        return smoothed_classes(best, n_jobs=options["n_jobs"])
+        return smoothed_classes(best, budget=clock or Budget(seconds=0), n_jobs=options["n_jobs"])
     return best, Estimate("ml" if prior in (None, 1) else "map", best.log_likelihood, prior=prior)
 
 

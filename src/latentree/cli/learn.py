@@ -102,9 +102,10 @@ def command(
     Ctrl-C stops the search; the best tree so far is shown and written, and the exit status is 130.
     """
     from ..report import Report
+    from ..report._html_report import with_statistics
     from .data import read_to_learn
     from .files import CHECKPOINT, MODEL, PAGE, ROWS, STEPS, Outputs
-    from .limit import Limit
+    from .limit import NO_STATISTICS, Limit
     from .rows import header
 
     start, resume = options["start"], options["resume"]
@@ -114,11 +115,20 @@ def command(
     settings = settings_of(METHODS[method].load().Options, method, options["settings"])
     source, table = read_to_learn(data, options)
     outputs.check_rows("--assign", assign, header(source.frame))
-    limit = Limit(options["time_limit"], table, pages=report is not None, rows=assign is not None)
+    page = report is not None
+    limit = Limit(
+        options["time_limit"],
+        table,
+        pages=page,
+        rows=assign is not None,
+        statistics=page and with_statistics(table.n_variables),
+    )
     found_by = _searched(table, options, settings, limit.work)
     stopped = found_by.reason.value == "interrupted"
     with limit.finishing(stopped) as finishing:
         described = Report.of_search(found_by, seed=options["seed"], hurried=finishing.hurried)
+    if page and finishing.without_statistics() and with_statistics(table.n_variables):
+        described = described.without_statistics(NO_STATISTICS)
     run = described.run
     assert run is not None
     found = _contents(described)

@@ -15,12 +15,16 @@ if TYPE_CHECKING:
     from .._table import Table
     from ..runner import Clock
 
-__all__ = ["Finishing", "Limit", "clock_for"]
+__all__ = ["NO_STATISTICS", "Finishing", "Limit", "clock_for"]
+
+NO_STATISTICS = "No time was left for statistics of the fit: G2 and X2, residuals, more scores."
 
 PER_VARIABLE, PER_CELL = 2e-4, 1.2e-7
 """Seconds to describe a result, for each variable and for each cell of the distinct rows."""
 WRITING, PAGE, ROWS = 5e-5, 5e-5, 4e-7
 """Seconds to write a model, and a page, for each variable; and to write the rows, for each of their cells."""
+STATISTICS = 6e-7
+"""Seconds to compute the statistics of a fit, for each cell of the distinct rows."""
 PROBE = 7e-4
 """Seconds that the work takes by which the speed of a machine is measured, on the machine of the figures above."""
 WORTH = 0.05
@@ -44,6 +48,8 @@ class Limit:
         The data.
     pages, rows : int
         How many pages, and files of rows, will be written.
+    statistics : bool
+        Whether statistics of the fit are wanted.
 
     Attributes
     ----------
@@ -51,24 +57,29 @@ class Limit:
         The clock of the work between reading and describing; it started with the command.
     """
 
-    def __init__(self, seconds: float | None, table: Table, *, pages: int = 0, rows: int = 0) -> None:
+    def __init__(
+        self, seconds: float | None, table: Table, *, pages: int = 0, rows: int = 0, statistics: bool = False
+    ) -> None:
         from ..runner import Budget, Clock
 
         started = session().started
-        self.end = float("inf")
+        self.end = self.last = float("inf")
+        self.for_statistics = STATISTICS * table.n_variables * table.n_patterns
         if seconds is None:
             self.work = Clock(Budget(), started)
             return
-        describing, writing = _describing(table), _writing(table, pages, rows)
+        describing, writing = _describing(table), _writing(table, pages, rows) + statistics * self.for_statistics
         times = _slowness(started) if describing + writing > WORTH else 1.0
+        self.for_statistics *= times
         self.work = Clock(Budget(seconds=max(seconds - times * (describing + writing), 0.0)), started)
         if (elapsed := time.monotonic() - started) > seconds > 0:
             note(f"Reading the data took {elapsed:.1f} s, longer than --time-limit allows: nothing more is tried.")
-        self.end = started + seconds + GRACE - times * writing
+        self.last = started + seconds + GRACE
+        self.end = self.last - times * writing
 
     def finishing(self, interrupted: bool = False) -> Finishing:
         """Return the block in which the result is described, after work that may have been stopped by Ctrl-C."""
-        return Finishing(self.end, interrupted)
+        return Finishing(self.end, interrupted, last=self.last, for_statistics=self.for_statistics)
 
 
 def clock_for(limit: float | None, table: Table) -> Clock:
@@ -109,6 +120,10 @@ class Finishing:
         When it should be done, by the monotonic clock.
     interrupted : bool
         Whether the work before it was stopped by Ctrl-C.
+    last : float
+        When everything should be written, by the monotonic clock.
+    for_statistics : float
+        Seconds that statistics of the fit would take.
 
     Attributes
     ----------
@@ -116,9 +131,13 @@ class Finishing:
         Whether Ctrl-C was pressed in the block.
     """
 
-    def __init__(self, end: float, interrupted: bool) -> None:
+    def __init__(
+        self, end: float, interrupted: bool, *, last: float = float("inf"), for_statistics: float = 0.0
+    ) -> None:
         self.interrupted = False
         self._end = end
+        self._last, self._for_statistics = last, for_statistics
+        self._stopped = interrupted
         self._old: object = None
         if interrupted:
             self._hurry()
@@ -126,6 +145,12 @@ class Finishing:
     def hurried(self) -> bool:
         """Whether there is no time left for everything."""
         return time.monotonic() > self._end
+
+    def without_statistics(self) -> bool:
+        """Whether there is no time for the statistics of the fit, or not as little as Ctrl-C leaves."""
+        if (self._stopped or self.interrupted) and self._for_statistics > AFTER_INTERRUPT:
+            return True
+        return time.monotonic() + self._for_statistics > self._last
 
     def _hurry(self) -> None:
         self._end = min(self._end, time.monotonic() + AFTER_INTERRUPT)

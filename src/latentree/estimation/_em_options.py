@@ -15,7 +15,7 @@ from .._model import Model
 from .._options import Flag, Number, OneOf, Options, Whole, option
 from .._table import as_table
 from ..engine._plan import Passes, Plan
-from ..errors import ParameterError, bad_parameter
+from ..errors import bad_parameter
 from ..runner import Budget, Clock, OnProgress
 from ._fit import Basis, Held, Prior
 from ._fit_checkpoint import FitLocation, FitSlot
@@ -24,8 +24,6 @@ TOLERANCE = 1e-6
 """Least gain of the objective in one step for which EM goes on."""
 ITERATIONS = 10_000
 """Most steps of one run."""
-
-_RENAMED = {"threads": "n_jobs", "n_starts": "n_init"}
 
 
 @dataclass(frozen=True)
@@ -81,14 +79,11 @@ class FitOptions(Options):
 
     @classmethod
     def of(cls, given: Mapping[str, Any], *, owner: str, parse: bool = False) -> Any:
-        """Make options of what a user gave; old names are answered with the new ones."""
+        """Make options of what a user gave."""
         options: Any = cls
         for name, must in _required(options).items():
             if name not in given:
                 raise bad_parameter(name, owner, must, None)
-        for old, new in _RENAMED.items():
-            if old in given and new in cls.names():
-                raise ParameterError("'{old}' of {owner} is called '{new}' now.", old=old, new=new, owner=owner)
         return super().of(given, owner=owner, parse=parse)
 
     @classmethod

@@ -5,12 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import Any, Literal
 
 import numpy as np
 
 from .._folds import fold_weights, training_parts
-from .._model import Model, normalised
+from .._model import Counts, Model, normalised
 from .._options import AnyOf, Number, OneOf
 from .._table import Table, as_table
 from .._types import FloatArray
@@ -230,11 +231,12 @@ def smoothed(
     pseudo = pseudo_counts(centred.tree, own)
     if pseudo is None:
         return fit, replace(choice.estimate, kind="ml", log_likelihood=fit.log_likelihood)
-    counts = evaluate(centred, table, n_jobs=n_jobs).counts.vector
+    plan = table.compiled(centred)
+    counts = plan.evaluate(centred.parameters, n_jobs=n_jobs).vector
     start = centred.with_parameters(normalised(centred.tree, counts + pseudo), provenance=fit.model.provenance)
-    found = em(start, table, prior=own, budget=clock, n_jobs=n_jobs)
+    found = em(start, table, prior=own, budget=clock, n_jobs=n_jobs, plan=plan)
     model = _rooted_like(found.model, fit.model)
-    again = evaluate(model, table, n_jobs=n_jobs)
+    again = evaluate(model, table, counts=_counts_like(found, model), n_jobs=n_jobs)
     stopped = choice.stopped or (found.reason if not found.reason.complete else None)
     reason = stopped or fit.reason
     again = replace(fit, model=model, counts=again.counts, reason=reason, seconds=fit.seconds + found.seconds)
@@ -268,6 +270,15 @@ def _rooted_like(model: Model, like: Model) -> Model:
     rooted = model.rerooted(like.tree.names[0])
     flat = np.concatenate([rooted.table(name).ravel() for name in like.tree.names])
     return Model(like.tree, like.variables, flat, like.provenance)
+
+
+def _counts_like(found: Fit, model: Model) -> Counts | None:
+    """Counts of the same model with its nodes in another order; None if its root is another."""
+    old, new = found.model.tree, model.tree
+    if old.names[0] != new.names[0]:
+        return None
+    at = {name: found.counts.vector[a:b] for name, (a, b) in zip(old.names, pairwise(old.offsets), strict=True)}
+    return replace(found.counts, vector=np.concatenate([at[name] for name in new.names]))
 
 
 # ---- which prior ---------------------------------------------------------------------------------------------------
@@ -345,6 +356,8 @@ def choose_pull(
     folds = int(min(FOLDS, cases))
     if folds < 2 or table.weight < 2:
         return Choice(DEFAULT_PULL, {}, "default", None)
+    if clock.expired:
+        return Choice(DEFAULT_PULL, {}, "default", None, StopReason.TIME)
     parts = training_parts(table, fold_weights(table, folds, labels=labels))
     work = table.n_patterns * model.tree.size * STEPS * EVALUATIONS
     parts = parts[: max(1, min(folds, int(WORK / work)))]
@@ -375,7 +388,8 @@ class _Trial:
 
     def __init__(self, model: Model, parts: list[tuple[Table, Table]], clock: Clock, n_jobs: int) -> None:
         self.model, self.clock, self.n_jobs = model, clock, n_jobs
-        self.parts = [(Plan.of(model, rest), Plan.of(model, own), rest.weight) for rest, own in parts]
+        self.parts = parts
+        self.plans: list[tuple[Plan, Plan]] = []
         self.weight = sum(own.weight for _, own in parts)
         self.tried: dict[Pull, float] = {}
         self.stopped: StopReason | None = None
@@ -383,14 +397,26 @@ class _Trial:
     def tries(self, pull: Pull) -> bool:
         """Find the mean log-likelihood of the cases held out; False if the time is over before."""
         total = 0.0
-        for train, test, weight in self.parts:
-            runs = EmRuns(train, self.model.parameters[None], prior=pull.prior(self.model, weight), n_jobs=self.n_jobs)
-            self.stopped = StopReason.TIME if self.clock.expired else runs.advance(STEPS, 1e-6, self.clock)
+        for i, (rest, _) in enumerate(self.parts):
+            if self.clock.expired:
+                self.stopped = StopReason.TIME
+                return False
+            train, test = self._compiled(i)
+            prior = pull.prior(self.model, rest.weight)
+            runs = EmRuns(train, self.model.parameters[None], prior=prior, n_jobs=self.n_jobs)
+            self.stopped = runs.advance(STEPS, 1e-6, self.clock)
             if self.stopped is not None:
                 return False
             total += test.log_likelihood(runs.parameters(0), n_jobs=self.n_jobs)
         self.tried[pull] = total / self.weight
         return True
+
+    def _compiled(self, i: int) -> tuple[Plan, Plan]:
+        """The plans of a part, made when they are first asked for: there may be no time for all."""
+        if i == len(self.plans):
+            rest, own = self.parts[i]
+            self.plans.append((Plan.of(self.model, rest), Plan.of(self.model, own)))
+        return self.plans[i]
 
     def best(self) -> Pull:
         """The pull under which the cases held out are most probable; of equal ones the stronger."""

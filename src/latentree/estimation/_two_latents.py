@@ -1,28 +1,29 @@
 """Two independent latent variables above every leaf ([Whiley1999] 4.8.8).
 
 To the engine it is a star whose latent state is a pair: state ``i * k2 + j`` is (z1 = i, z2 = j). Its root table is the
-product P(z1) P(z2), so that the M-step sets the two factors to the marginals of the root's expected counts.
+product P(z1) P(z2), so that the M-step sets the two factors to the marginals of the root's expected counts. The EM loop
+is the one of all fits: it is given these marginals as tables of their own (:class:`Factored`).
 """
 
 from __future__ import annotations
 
-import time
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from .._model import Counts, Model, row_sums, spread
+from .._model import Model
 from .._options import Number, Whole, Wholes, check, option
 from .._table import Table, as_table
 from .._tree import Tree
 from .._types import FloatArray
-from ..engine._plan import Plan
-from ..runner import StopReason
-from ._ascent import ProgressReporter
+from .._variables import numbered
+from ..engine._plan import Passes, Plan
+from ..errors import bad_parameter
 from ._em_options import FitOptions, Value, or_none
-from ._fit import Fit, pseudo_counts
-from ._restarts import random_starts
+from ._fit import Fit, Prior
+from ._restarts import RestartOptions, fit_restarts, random_starts
 
 
 @dataclass(frozen=True, eq=False)
@@ -92,70 +93,73 @@ def two_latents_em(fit: TwoLatentsFit, **options: Any) -> TwoLatentsFit:
 
 
 def _run_em(
-    model: Model, table: Table, n_states: tuple[int, int], runs: FloatArray, options: TwoLatentsOptions
+    model: Model, table: Table, n_states: tuple[int, int], starts: FloatArray, options: TwoLatentsOptions
 ) -> TwoLatentsFit:
-    began = time.perf_counter()
-    clock = options.clock()
-    plan = Plan.of(model, table)
-    step = _Step(model.tree, n_states, options)
-    report = ProgressReporter("EM", options.max_iterations, clock, options.on_progress)
-    traces: list[list[float]] = [[] for _ in runs]
-    reason, spent, rung, i = StopReason.ITERATIONS, 0, 1, 0
-    log_likelihood, counts = plan.evaluate_batch(runs, n_jobs=options.n_jobs)
-    for i in range(1, options.max_iterations + 1):
-        runs = step.maximised(counts, runs)
-        log_likelihood, counts = plan.evaluate_batch(runs, n_jobs=options.n_jobs)
-        spent += len(runs)
-        objective = log_likelihood + step.log_prior(runs)
-        report(i, float(objective.max()))
-        for trace, value in zip(traces, objective, strict=True):
-            trace.append(float(value))
-        if len(runs) > 1 and i == rung:
-            best = np.sort(np.argsort(-objective, kind="stable")[: max(1, int(len(runs) / options.q))])
-            runs, counts, log_likelihood = runs[best], counts[best], log_likelihood[best]
-            traces = [traces[b] for b in best]
-            rung = 2 * rung + 1
-        elif len(runs) == 1 and i > 1 and traces[0][-1] - traces[0][-2] < options.tol:
-            reason = StopReason.CONVERGED
-            break
-        if clock.expired:
-            reason = StopReason.TIME
-            break
-    at = int(np.argmax([t[-1] for t in traces]))
-    own = np.array(traces[at])
-    best_model = model.with_parameters(runs[at], provenance=model.provenance)
-    found = Counts(counts[at], float(log_likelihood[at]), float(table.weights.sum()))
-    seconds, evaluations = time.perf_counter() - began, spent + len(runs)
-    return TwoLatentsFit(best_model, table, found, own, reason, None, seconds, evaluations, own[-1:], n_states)
+    passes = Factored(Plan.of(model, table), n_states)
+    factored = passes.split(starts)
+    own = {name: getattr(options, name) for name in FitOptions.names()}
+    how = {"prior": passes.prior(options), "held": ("pair",), "plan": passes, "accelerate": False}
+    racing = {
+        "starts": factored,
+        "n_init": len(starts),
+        "q": options.q,
+        "rng": np.random.default_rng(0),
+    }  # draws nothing
+    shape = Model(passes.tree, numbered(passes.tree.cardinality[passes.tree.manifest]), factored[0])
+    found = fit_restarts(shape, table, RestartOptions.trusted({**own, **how, **racing}))
+    return TwoLatentsFit(
+        model.with_parameters(passes.joint(found.model.parameters[None])[0], provenance=model.provenance),
+        table,
+        replace(found.counts, vector=found.counts.vector[passes.n_factors :]),
+        *(found.trace, found.reason, None, found.seconds, found.evaluations, found.starts, n_states),
+    )
 
 
-class _Step:
-    """The M-step: leaves as ever, the root as the product of the marginals of its counts."""
+class Factored(Passes):
+    """A star whose root state is a pair, as EM sees it: P(z1) and P(z2) are tables of their own.
 
-    def __init__(self, tree: Tree, n_states: tuple[int, int], options: TwoLatentsOptions) -> None:
-        self.tree, self.n_states = tree, n_states
-        added = pseudo_counts(tree, options.prior, options.basis)
-        self.added = np.zeros(tree.size) if added is None else added
-        self.root = float(self.added[0])  # for each state of either factor
+    Its tree only lays the tables out. Below a root of one state stand z1, z2 and the pair, each with one row; below the
+    pair stand the leaves. The table of the pair is held: the product of the other two takes its place in every pass.
+    """
 
-    def maximised(self, counts: FloatArray, before: FloatArray) -> FloatArray:
-        tree, (k1, k2) = self.tree, self.n_states
-        out = np.empty_like(counts)
-        for new, n, old in zip(out, counts + self.added, before, strict=True):
-            total = spread(tree, row_sums(tree, n))
-            new[:] = np.divide(n, total, out=old.copy(), where=total > 0)
-        pair = counts[:, : k1 * k2].reshape(-1, k1, k2)
-        first, second = pair.sum(axis=2) + self.root, pair.sum(axis=1) + self.root
-        first, second = first / first.sum(axis=1, keepdims=True), second / second.sum(axis=1, keepdims=True)
-        out[:, : k1 * k2] = (first[:, :, None] * second[:, None, :]).reshape(-1, k1 * k2)
+    def __init__(self, star: Plan, n_states: tuple[int, int]) -> None:
+        k1, k2 = self.n_states = n_states
+        below = star.tree.cardinality[1:]
+        names = ("", "z1", "z2", "pair", *(f"leaf {i}" for i in range(len(below))))
+        self.star, self.weight = star, star.weight
+        self.n_factors = 1 + k1 + k2
+        self.tree = Tree(
+            np.array([-1, 0, 0, 0, *[3] * len(below)]),
+            np.array([1, k1, k2, k1 * k2, *below]),
+            np.array([-1, 0, 1, -1, *range(2, 2 + len(below))]),
+            names=names,
+        )
+
+    def evaluate_batch(
+        self, parameters: FloatArray, *, counts: bool = True, n_jobs: int = 1, lanes: int = 0
+    ) -> tuple[FloatArray, FloatArray]:
+        """Log-likelihoods and expected counts of several vectors in shared passes."""
+        seen, found = self.star.evaluate_batch(self.joint(parameters), counts=counts, n_jobs=n_jobs, lanes=lanes)
+        return seen, self.split(found)
+
+    def joint(self, factored: FloatArray) -> FloatArray:
+        """The star's vectors: the root is the product of the factors."""
+        (k1, k2), n = self.n_states, self.n_factors
+        out: FloatArray = factored[:, n:].copy()
+        out[:, : k1 * k2] = (factored[:, 1 : 1 + k1, None] * factored[:, None, 1 + k1 : n]).reshape(-1, k1 * k2)
         return out
 
-    def log_prior(self, runs: FloatArray) -> FloatArray:
-        if not self.added.any():
-            return np.zeros(len(runs))
-        (k1, k2), leaves = self.n_states, slice(self.n_states[0] * self.n_states[1], None)
-        pair = runs[:, : k1 * k2].reshape(-1, k1, k2)
-        of_leaves: FloatArray = np.log(runs[:, leaves]) @ self.added[leaves]
-        of_root = np.log(pair.sum(axis=2)).sum(axis=1) + np.log(pair.sum(axis=1)).sum(axis=1)
-        total: FloatArray = of_leaves + self.root * of_root
-        return total
+    def split(self, joint: FloatArray) -> FloatArray:
+        """Vectors of the star, probabilities or counts, with the root's margins before them."""
+        k1, k2 = self.n_states
+        pair = joint[:, : k1 * k2].reshape(-1, k1, k2)
+        return np.hstack([pair.sum(axis=(1, 2))[:, None], pair.sum(axis=2), pair.sum(axis=1), joint])
+
+    def prior(self, options: FitOptions) -> Prior:
+        """The same number for every row of P(z1), P(z2) and the leaves; none for what only holds the layout."""
+        if options.prior is None:
+            return None
+        if isinstance(options.prior, Mapping):
+            raise bad_parameter("prior", "fit_two_latents", "a number, or None", options.prior)
+        alpha, none = float(options.prior), 1.0 if options.basis == "probability" else 0.0
+        return {name: none if name in ("", "pair") else alpha for name in self.tree.names}

@@ -66,7 +66,7 @@ def write_report(
     """
     described = Report.of(thing, table, trace=trace)
     if statistics is None:
-        statistics = described.model.tree.n_variables <= MANY_VARIABLES
+        statistics = not described.short and with_statistics(described.model.tree.n_variables)
     report = described.to_dict(statistics=statistics)
     name = title or title_of(report)
     body = "\n".join(_parts(name, report))
@@ -74,6 +74,11 @@ def write_report(
     if path is not None:
         made.save(path)
     return made
+
+
+def with_statistics(n_variables: int) -> bool:
+    """Whether a report of so many variables has statistics of the fit unless told otherwise."""
+    return n_variables <= MANY_VARIABLES
 
 
 def _parts(name: str, report: TreeReport) -> Iterator[str]:

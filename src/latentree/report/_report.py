@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from .._lazy import cached_property
@@ -40,6 +40,8 @@ class Report:
         The model on data, if there are any.
     run : Run or None
         The search that found it, if it was one.
+    short : bool
+        Whether pages leave out statistics of the fit unless they are asked for.
 
     Examples
     --------
@@ -54,6 +56,7 @@ class Report:
     fit: Fit | None
     run: Run | None = None
     _plans: SharedPlans = field(default_factory=dict)
+    short: bool = False
 
     @classmethod
     def of(
@@ -137,6 +140,10 @@ class Report:
         # of a search, at the maximum of the likelihood, where these statistics are defined
         with sharing(self._plans):
             return statistics_of(self.fit if self.run is None else self.run.fit)
+
+    def without_statistics(self, why: str) -> Report:
+        """Return the same report, whose pages say why they have no statistics of the fit."""
+        return replace(self, contents={**self.contents, "notes": [*self.contents["notes"], why]}, short=True)
 
     def to_dict(self, *, statistics: bool = False) -> TreeReport:
         """Return plain values that JSON can hold."""

@@ -18,7 +18,7 @@ from scipy.optimize import linear_sum_assignment
 from scipy.special import expit, logit, ndtri
 
 from .._model import Model, reordered
-from .._options import Number, OneOf, check
+from .._options import Number, OneOf, check, renamed
 from .._table import Table, as_table
 from .._types import FloatArray
 from ..errors import ModelError, bad_parameter
@@ -119,6 +119,7 @@ class StandardErrors:
         return f"<StandardErrors: {self.method}, {known} of {len(self.errors)} probabilities>"
 
 
+@renamed
 def standard_errors(
     fit: Fit,
     *,

@@ -374,7 +374,8 @@ def _run(
         fit = evaluate(_with_constants(fit.model, whole), whole)
         score = _score_or_none(criterion, fit)
     columns = range(whole.n_variables)  # which are in an order of their own, so that their names do not matter
-    again, estimate = smoothed(fit, prior, budget=task.clock, n_jobs=task.n_jobs, labels=columns)
+    budget = Budget(seconds=0) if reason is StopReason.INTERRUPTED else task.clock
+    again, estimate = smoothed(fit, prior, budget=budget, n_jobs=task.n_jobs, labels=columns)
     if again.reason is StopReason.INTERRUPTED and reason.complete:
         reason = again.reason
     ordered = table.ordered()
