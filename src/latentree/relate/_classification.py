@@ -32,6 +32,14 @@ class Classification:
         tau = first.point.posterior
         self.shares: FloatArray = tau if assignment == "proportional" else np.eye(self.n_classes)[tau.argmax(axis=1)]
 
+    @classmethod
+    def of(cls, first: FirstStep, assignment: Assignment) -> Classification:
+        """The classification of a first step, found once."""
+        if assignment not in first.kept:
+            first.kept[assignment] = cls(first, assignment)
+        found: Classification = first.kept[assignment]
+        return found
+
     @cached_property
     def _mass(self) -> FloatArray:
         mass: FloatArray = self.first.point.weights @ self.first.point.posterior
@@ -75,6 +83,7 @@ class Classification:
                     out[u, t] += (expected[:, u] * first.point.posterior[:, t]) @ own
         return (out / self._mass[:, None, None]).reshape(k * k, -1)
 
+    @cached_property
     def influence(self) -> FloatArray:
         """By how much each row moves the table of errors, [rows, classes * classes]."""
         tau = self.first.point.posterior
@@ -82,9 +91,24 @@ class Classification:
         moved: FloatArray = own.reshape(len(tau), -1) + self.first.influence @ self.by_parameters.T
         return moved
 
-    def sampling_covariance(self) -> FloatArray:
+    @cached_property
+    def covariance(self) -> FloatArray:
         """Covariance of the table of errors."""
-        return self.first.sampling.covariance(self.influence())
+        return self.first.sampling.covariance(self.influence)
+
+    def through_weights(self, of_class: Callable[[int], FloatArray], weights: FloatArray) -> FloatArray:
+        """What rows move through the BCH weights, [rows, estimates].
+
+        ``of_class(k)`` is the derivative of each row's scores by its weight in class k. The weights W inv(D) change by
+        -W inv(D) dD inv(D) with the table of errors, and by dW inv(D) with the shares.
+        """
+        k, own = self.n_classes, [of_class(c) for c in range(self.n_classes)]
+        sums = np.array([(weights[:, None] * self.weights).T @ part for part in own])  # [k, a, estimates]
+        by_errors = -np.einsum("kae,bk->eab", sums, self.inverse).reshape(sums.shape[2], k * k)
+        moved: FloatArray = self.influence @ by_errors.T
+        if self.assignment == "proportional":
+            moved += self.through_shares(lambda s: sum(self.inverse[s, c] * own[c] for c in range(k)), weights)
+        return moved
 
     def through_shares(self, of_share: Callable[[int], FloatArray], weights: FloatArray) -> FloatArray:
         """What rows move through the shares of proportional assignment, [rows, estimates].

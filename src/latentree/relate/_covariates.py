@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
 
 from .._types import FloatArray, IndexArray
-from ..errors import DataError
 from ._classification import Assignment, Classification
 from ._covariance import Sampling
 from ._measurement import FirstStep
-from ._mixture import Fixed, Maximum, Part, Point, curvature, inverse, maximise
+from ._mixture import Fixed, Part, Point, curvature, inverse, maximise
 from ._parts import SMALLEST, ClassLogit
 
 __all__ = ["Estimate", "Structural", "bch", "one_step", "three_step", "two_step"]
+
+More = Callable[[IndexArray | None], tuple[Part, ...]]
+"""Further parts of the last step, such as an outcome, for the rows that are asked for (None: all)."""
 
 Information = Literal["observed", "opg"]
 
@@ -62,33 +65,42 @@ class Structural:
 
 @dataclass(frozen=True, eq=False)
 class Estimate:
-    """Coefficients with their covariance.
+    """What the last step estimates, with its covariance.
 
     Attributes
     ----------
-    logit : ClassLogit
-        The logit model at its estimate.
+    parts : tuple of Part
+        The logit model of the class at its estimate, and what else was estimated.
     covariance : float array
-        Of the coefficients of all classes but the reference, one after the other.
+        Of the parameters of these parts: first the coefficients of all classes but the reference, one after the other.
     log_likelihood : float
         Of what the last step maximises.
     converged : bool
         Whether the maximum was reached.
     regular : bool
-        Whether the rows determine all coefficients.
+        Whether the rows determine all parameters.
     n_parameters : int
         Number of parameters that the last step estimates.
-    point : Point or None
-        The model at its estimate, if the last step is a mixture on all rows.
     """
 
-    logit: ClassLogit
+    parts: tuple[Part, ...]
     covariance: FloatArray
     log_likelihood: float
     converged: bool
     regular: bool
     n_parameters: int
-    point: Point | None = None
+
+    @property
+    def logit(self) -> ClassLogit:
+        """The logit model of the class."""
+        own = self.parts[0]
+        assert isinstance(own, ClassLogit)
+        return own
+
+
+def none(rows: IndexArray | None) -> tuple[Part, ...]:
+    """No further parts."""
+    return ()
 
 
 def one_step(
@@ -102,50 +114,55 @@ def one_step(
     begin: FloatArray | None = None,
     **ascent: Any,
 ) -> Estimate:
-    """Covariates and measurement part at once ([BandeenRoche1997]); ``more`` are further parts, such as direct effects."""
+    """Covariates and measurement part at once ([BandeenRoche1997]); ``more`` are parts such as direct effects."""
     logit = model.logit(start.sizes)
     if begin is not None:
         logit = ClassLogit(model.x, begin, model.reference, model.precision)
     found = maximise(Point([logit, measurement, *more], model.weights), **ascent)
     own = curvature(found.point)
-    matrix = own.products if information == "opg" and not robust else own.information
+    matrix = own.products if information == "opg" else own.information
     covariance, regular = inverse(matrix, found.point.held)
     if robust or model.sampling.complex:
         influence = (found.point.row_scores() @ covariance) * model.used[:, None]
         covariance = model.sampling.covariance(influence)
-    size = found.point.parts[0].size
     n_parameters = int((~found.point.held).sum())
-    return _estimate(found, covariance[:size, :size], regular, n_parameters, found.point)
+    value = found.point.log_likelihood
+    return Estimate(found.point.parts, covariance, value, found.converged, regular, n_parameters)
 
 
-def two_step(first: FirstStep, model: Structural, *, robust: bool = False, **ascent: Any) -> Estimate:
+def two_step(
+    first: FirstStep, model: Structural, *, robust: bool = False, more: More = none, **ascent: Any
+) -> Estimate:
     """The measurement part fixed at its estimate of the first step ([BakkKuha2018]).
 
     With A the information of the coefficients and B the derivatives of their scores by the parameters of the first
     step, whose covariance is S, the covariance is inv(A) + inv(A) B S B' inv(A) ([BakkKuha2018]).
     """
-    found = maximise(Point([model.logit(first.sizes), Fixed(first.measurement.log)], model.weights), **{**FEW, **ascent})
-    inner, regular = inverse(curvature(found.point).information)
-    logit = found.point.parts[0]
-    joint = curvature(Point([logit, first.measurement], model.weights))
-    by_theta = -joint.information[: logit.size, logit.size :]
-    moved = inner @ by_theta
+    parts = [model.logit(first.sizes), *more(None), Fixed(first.measurement.log)]
+    found = maximise(Point(parts, model.weights), **{**FEW, **ascent})
+    inner, regular = inverse(curvature(found.point).information, found.point.held)
+    parts = list(found.point.parts[:-1])
+    size = found.point.size
+    joint = curvature(Point([*parts, first.measurement], model.weights))
+    moved = -inner @ joint.information[:size, size:]
     if robust or model.sampling.complex:
         influence = (found.point.row_scores() * model.used[:, None]) @ inner
         influence += first.influence[:, first.theta] @ moved.T
         covariance = model.sampling.covariance(influence)
     else:
         covariance = inner + moved @ first.covariance[first.theta, first.theta] @ moved.T
-    return _estimate(found, covariance, regular, logit.size, joint_point(logit, first, model))
-
-
-def joint_point(logit: Part, first: FirstStep, model: Structural) -> Point:
-    """The whole model at an estimate, for predictions."""
-    return Point([logit, first.measurement], model.weights)
+    value = found.point.log_likelihood
+    return Estimate(tuple(parts), covariance, value, found.converged, regular, size)
 
 
 def three_step(
-    first: FirstStep, model: Structural, *, assignment: Assignment = "modal", robust: bool = False, **ascent: Any
+    first: FirstStep,
+    model: Structural,
+    *,
+    assignment: Assignment = "modal",
+    robust: bool = False,
+    more: More = none,
+    **ascent: Any,
 ) -> Estimate:
     """Assigned classes as one indicator with known errors ([Vermunt2010], ML).
 
@@ -153,80 +170,76 @@ def three_step(
     assigned to s. Standard errors add what is uncertain of D ([BakkOberskiVermunt2014]). Proportional assignment makes
     several records of a row, whose scores are summed.
     """
-    classes = Classification(first, assignment)
+    classes = Classification.of(first, assignment)
     row, to, share = classes.records()
     logs = np.log(np.maximum(classes.errors, SMALLEST)).T[to]
-    weights = model.weights[row] * share
-    found = maximise(Point([model.logit(first.sizes, row), Fixed(logs)], weights), **{**FEW, **ascent})
-    inner, regular = inverse(curvature(found.point).information)
+    parts = [model.logit(first.sizes, row), *more(row), Fixed(logs)]
+    found = maximise(Point(parts, model.weights[row] * share), **{**FEW, **ascent})
+    inner, regular = inverse(curvature(found.point).information, found.point.held)
     by_errors = _by_errors(found.point, classes, to)
     if assignment == "modal" and not robust and not model.sampling.complex:
         moved = inner @ by_errors
-        spread = classes.sampling_covariance()
-        covariance = inner + moved @ spread @ moved.T
+        covariance = inner + moved @ classes.covariance @ moved.T
     else:
         records = found.point.row_scores()
         u = _sum_rows(share[:, None] * records, row, len(model.weights))
-        influence = u * model.used[:, None] + classes.influence() @ by_errors.T
+        influence = u * model.used[:, None] + classes.influence @ by_errors.T
         if assignment == "proportional":
-            k = first.n_classes
-            own = records.reshape(len(model.weights), k, -1)
+            own = records.reshape(len(model.weights), first.n_classes, -1)
             influence += classes.through_shares(lambda s: own[:, s], model.weights)
         covariance = model.sampling.covariance(influence @ inner)
-    logit = found.point.parts[0]
-    assert isinstance(logit, ClassLogit)
-    whole = ClassLogit(model.x, logit.beta, model.reference, model.precision)
-    return _estimate(found, covariance, regular, logit.size, joint_point(whole, first, model), whole)
+    whole = ClassLogit(model.x, _logit(found.point.parts[0]).beta, model.reference, model.precision)
+    value = found.point.log_likelihood
+    return Estimate((whole, *found.point.parts[1:-1]), covariance, value, found.converged, regular, found.point.size)
+
+
+def _logit(part: Part) -> ClassLogit:
+    assert isinstance(part, ClassLogit)
+    return part
 
 
 def _by_errors(point: Point, classes: Classification, to: IndexArray) -> FloatArray:
-    """Derivatives of the summed scores by the entries of the table of errors, [coefficients, classes * classes]."""
-    logit, k = point.parts[0], classes.n_classes
-    assert isinstance(logit, ClassLogit)
-    tau, w, errors = point.posterior, point.weights, np.maximum(classes.errors, SMALLEST)
-    out = np.zeros((logit.size, k, k))
-    for b in range(k):
-        here = to == b
-        x, own = logit.x[here], tau[here]
-        for a in range(k):
-            change = (np.arange(k) == a) - own
-            pull = (w[here] * own[:, a] / errors[a, b])[:, None] * change
-            out[:, a, b] = (pull[:, logit.others].T @ x).ravel()
-    return out.reshape(logit.size, k * k)
+    """Derivatives of the summed scores by the entries of the table of errors, [parameters, classes * classes]."""
+    k, errors = classes.n_classes, np.maximum(classes.errors, SMALLEST)
+    mean, out = point.row_scores(), np.zeros((point.size, k, k))
+    for a in range(k):
+        at, own = point.class_scores(a, slice(0, len(mean)))
+        change = -mean
+        change[:, at] += own
+        pull = point.expected[:, a, None] * change
+        for b in range(k):
+            out[:, a, b] = pull[to == b].sum(axis=0) / errors[a, b]
+    return out.reshape(point.size, k * k)
 
 
 def bch(
     first: FirstStep, model: Structural, *, assignment: Assignment = "modal", tol: float = 1e-10, **_: Any
 ) -> Estimate:
     """Assigned classes weighted by the inverse of their errors ([BolckCroonHagenaars2004], [Vermunt2010])."""
-    classes = Classification(first, assignment)
+    classes = Classification.of(first, assignment)
     targets = classes.weights
     logit, converged = _weighted_logit(model.logit(first.sizes), targets, model.weights, tol)
     spread = logit.complete(model.weights[:, None] * np.eye(1, first.n_classes))
     if logit.penalty is not None:
         spread = spread + logit.penalty[2]
     inner, regular = inverse(spread)
+
+    def of_class(k: int) -> FloatArray:
+        """Derivative of each row's scores by its weight in a class."""
+        own = np.zeros((len(model.x), len(logit.others), model.x.shape[1]))
+        if k != logit.reference:
+            own[:, logit.others.index(k)] = model.x
+        return own.reshape(len(own), -1)
+
     off = (targets - logit.probabilities)[:, logit.others]
     u = (off[:, :, None] * model.x[:, None, :]).reshape(len(off), -1)
-    influence = u * model.used[:, None]
-    back = classes.inverse[:, logit.others]
-    mass = (model.weights[:, None] * targets).T @ model.x  # [classes, terms]
-    k, n_terms = first.n_classes, model.x.shape[1]
-    by_errors = -np.einsum("ap,bk->kpab", mass, back).reshape(len(logit.others) * n_terms, k * k)
-    influence += classes.influence() @ by_errors.T
-    if assignment == "proportional":
-        influence += classes.through_shares(
-            lambda s: (back[s][None, :, None] * model.x[:, None, :]).reshape(len(off), -1), model.weights
-        )
+    influence = u * model.used[:, None] + classes.through_weights(of_class, model.weights)
     covariance = model.sampling.covariance(influence @ inner)
     value = float(model.weights @ np.einsum("ik,ik->i", targets, logit.log))
-    point = joint_point(logit, first, model)
-    return Estimate(logit, covariance, value, converged, regular, logit.size, point)
+    return Estimate((logit,), covariance, value, converged, regular, logit.size)
 
 
-def _weighted_logit(
-    logit: ClassLogit, targets: FloatArray, weights: FloatArray, tol: float
-) -> tuple[ClassLogit, bool]:
+def _weighted_logit(logit: ClassLogit, targets: FloatArray, weights: FloatArray, tol: float) -> tuple[ClassLogit, bool]:
     """Newton's method for a logit model whose classes have weights, some of which may be negative."""
 
     def objective(at: ClassLogit) -> float:
@@ -253,18 +266,3 @@ def _weighted_logit(
 
 def _sum_rows(values: FloatArray, row: IndexArray, n: int) -> FloatArray:
     return np.column_stack([np.bincount(row, column, n) for column in values.T])
-
-
-def _estimate(
-    found: Maximum,
-    covariance: FloatArray,
-    regular: bool,
-    n_parameters: int,
-    point: Point,
-    logit: ClassLogit | None = None,
-) -> Estimate:
-    own = logit or found.point.parts[0]
-    assert isinstance(own, ClassLogit)
-    if not np.isfinite(covariance).all():
-        raise DataError("The covariance of the coefficients is not finite.")
-    return Estimate(own, covariance, found.point.log_likelihood, found.converged, regular, n_parameters, point)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -103,6 +105,7 @@ class FirstStep:
 
     def __init__(self, point: Point, sampling: Sampling, *, exact: bool = True) -> None:
         self.point, self.sampling, self.exact = point, sampling, exact
+        self.kept: dict[str, Any] = {}
 
     @property
     def measurement(self) -> Part:
@@ -139,7 +142,7 @@ class FirstStep:
     @cached_property
     def influence(self) -> FloatArray:
         """By how much each row moves the estimates, [rows, parameters]."""
-        return self.point.row_scores() @ self._inverse[0]
+        return self.mean_scores @ self._inverse[0]
 
     @cached_property
     def covariance(self) -> FloatArray:

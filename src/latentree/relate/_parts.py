@@ -223,5 +223,7 @@ class Items(Part):
     @property
     def held(self) -> NDArray[np.bool_]:
         """Log-odds of probabilities that are zero."""
-        own: NDArray[np.bool_] = np.concatenate([p[free] < BOUNDARY for free, p in zip(self.free, self.tables, strict=True)])
+        own: NDArray[np.bool_] = np.concatenate(
+            [p[free] < BOUNDARY for free, p in zip(self.free, self.tables, strict=True)]
+        )
         return own
