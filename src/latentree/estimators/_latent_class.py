@@ -37,11 +37,12 @@ from ._inputs import (
     refuse_learning_options,
 )
 from ._new_rows import NewRows
+from ._relating import Relating
 
 __all__ = ["LatentClass"]
 
 
-class LatentClass(NewRows, ClassPredictor, RowDensity, ModelEstimator):
+class LatentClass(NewRows, Relating, ClassPredictor, RowDensity, ModelEstimator):
     """Latent class analysis: a mixture of classes within which categorical variables are independent.
 
     Parameters
