@@ -33,6 +33,9 @@ twice as often."""
 FEW, MANY = 16, 32
 """Starts of k classes: at first, and where the ratio is close to that of the data."""
 
+SOME_STEPS, MORE_STEPS = 127, 255
+"""Most steps of EM: after that it is some hundredths below its limit, which is nothing against what chance does."""
+
 CLOSE = 0.35
 """A ratio that differs from that of the data by less than this share of it is looked at again."""
 
@@ -85,7 +88,7 @@ class WarmFits:
             null.improve(random_starts(tree, FEW, rng))
             found = ratio(null.log_likelihood, alternative.log_likelihood)
         if self._close(found) and found < self.observed:
-            alternative.improve(self._starts(null.parameters, larger, MANY, rng), finalists=2)
+            alternative.improve(self._starts(null.parameters, larger, MANY, rng), MORE_STEPS)
         return ratio(null.log_likelihood, alternative.log_likelihood)
 
     def _close(self, found: float) -> bool:
@@ -106,13 +109,12 @@ class _Best:
         self.objective = self.log_likelihood = -np.inf
         self.parameters = np.empty(0)
 
-    def improve(self, starts: FloatArray, finalists: int = 1) -> None:
+    def improve(self, starts: FloatArray, steps: int = SOME_STEPS) -> None:
         """Run EM from some starts, giving up the worse half again and again."""
         own = self.options
         runs = EmRuns(self.plan, starts, own)
-        clock = Budget().start()
-        limit = own.max_iterations
-        successive_halving(runs, clock, finalists=finalists, first=FIRST, tol=own.tol, max_iterations=limit)
+        limit = min(steps, own.max_iterations)
+        successive_halving(runs, Budget().start(), first=FIRST, tol=own.tol, max_iterations=limit)
         objectives = runs.objectives
         best = int(np.argmax(objectives))
         if objectives[best] > self.objective:
