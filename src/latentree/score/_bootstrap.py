@@ -21,7 +21,6 @@ from .._data import Data
 from .._model import Model
 from .._options import Number, OneOf, Whole, check
 from .._table import Table
-from .._tree import Tree
 from .._types import FloatArray
 from ..errors import DataError
 from ..estimation import Fit, fit_classes, restart_em
@@ -29,7 +28,7 @@ from ..infer import sample
 from ..runner import Budget, Clock, OnProgress, Progress, StopReason, run, spawn
 from ._absolute import cells, divergence, expected_counts, fit_statistics, matched
 from ._mode import refit
-from ._replicates import WarmFits, ratio, split_class
+from ._replicates import ClassStarts, WarmFits, one_class_more, ratio
 
 Result = TypeVar("Result")
 Restarts = Literal["warm", "full"]
@@ -353,9 +352,11 @@ def _both(table: Table, k: int, rng: np.random.Generator, **options: Any) -> tup
     null = fit_classes(table, k - 1, rng=rng, **options)
     shares = null.model.table(0)[0]
     own = int(rng.choice(len(shares), p=shares / shares.sum()))
-    tree = Tree.star(k, [v.cardinality for v in null.model.variables])
+    starts = ClassStarts.of(one_class_more(null.model.tree))
     # with it as a start, k classes hardly fit worse than k - 1
-    halved = Model(tree, null.model.variables, split_class(null.model, own, rng, SPLIT))
+    halved = Model(
+        starts.tree, null.model.variables, starts.split(null.model.parameters, np.array([own]), rng, SPLIT)[0]
+    )
     finalists = min(options.pop("finalists"), options["n_init"])
     alternative = restart_em(halved, table, rng=rng, include=True, finalists=finalists, **options)
     return null, alternative, ratio(null.log_likelihood, alternative.log_likelihood)

@@ -14,16 +14,17 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from .._model import Model
 from .._table import Table
 from .._tree import Tree
 from .._types import FloatArray
-from ..engine._plan import Plan
+from ..engine._plan import Plan, evidence_of
 from ..estimation._classes import column_counts
 from ..estimation._em import EmRuns
 from ..estimation._em_options import EmOptions
-from ..estimation._restarts import random_starts, successive_halving
+from ..estimation._restarts import successive_halving
 from ..runner import Budget
 
 FIRST = 7
@@ -58,47 +59,105 @@ class WarmFits:
         The statistic of the data.
     options : EmOptions
         Prior and the like, which the data were fitted with.
+    smaller, larger : ClassStarts
+        Starts of k - 1 and of k classes.
     """
 
     null: Model
     observed: float
     options: EmOptions
+    smaller: ClassStarts
+    larger: ClassStarts
 
     @classmethod
     def of(cls, null: Model, observed: float, options: Mapping[str, Any]) -> WarmFits:
         """Prepare for replicates of data that were fitted with these options."""
         own: EmOptions = EmOptions.of(options, owner="bootstrap_lrt")
-        return cls(null, observed, replace(own, tol=max(own.tol, TOLERANCE), n_jobs=1, budget=None, on_progress=None))
+        own = replace(own, tol=max(own.tol, TOLERANCE), n_jobs=1, budget=None, on_progress=None)
+        smaller = ClassStarts.of(null.tree)
+        return cls(null, observed, own, smaller, ClassStarts.of(one_class_more(null.tree)))
 
     def statistic(self, table: Table, rng: np.random.Generator) -> float:
         """Twice the difference of the log-likelihoods of k and k - 1 classes on a replicate."""
-        tree = self.null.tree
-        larger = Tree.star(int(tree.cardinality[0]) + 1, [v.cardinality for v in self.null.variables])
-        plans = Plan.of(self.null, table), Plan.of(Model(larger, self.null.variables, _uniform(larger)), table)
-        null = _Best(plans[0], self.options)
-        if tree.cardinality[0] == 1 and self.options.prior is None:
-            null.objective = null.log_likelihood = independent_log_likelihood(table)
-            null.parameters = self.null.parameters
+        evidence = evidence_of(self.null, table)
+        null, alternative = (
+            _Best(Plan(own.tree, evidence, table.weights, trusted=True), self.options)
+            for own in (self.smaller, self.larger)
+        )
+        single = self.null.tree.cardinality[0] == 1
+        if single and self.options.prior is None:
+            null.parameters, null.log_likelihood = self.null.parameters, independent_log_likelihood(table)
         else:
-            null.improve(np.vstack([self.null.parameters, random_starts(tree, FEW // 2 - 1, rng)]))
-        alternative = _Best(plans[1], self.options)
-        alternative.improve(self._starts(null.parameters, larger, FEW, rng))
+            null.improve(np.vstack([self.null.parameters, self.smaller.drawn(FEW // 2 - 1, rng)]))
+        alternative.improve(self._starts(null.parameters, FEW, rng))
         found = ratio(null.log_likelihood, alternative.log_likelihood)
-        if self._close(found) and found >= self.observed and tree.cardinality[0] > 1:
-            null.improve(random_starts(tree, FEW, rng))
+        if self._close(found) and found >= self.observed and not single:
+            null.improve(self.smaller.drawn(FEW, rng))
             found = ratio(null.log_likelihood, alternative.log_likelihood)
         if self._close(found) and found < self.observed:
-            alternative.improve(self._starts(null.parameters, larger, MANY, rng), MORE_STEPS)
+            alternative.improve(self._starts(null.parameters, MANY, rng), MORE_STEPS)
         return ratio(null.log_likelihood, alternative.log_likelihood)
 
     def _close(self, found: float) -> bool:
         return abs(found - self.observed) <= CLOSE * self.observed
 
-    def _starts(self, null: FloatArray, larger: Tree, n: int, rng: np.random.Generator) -> FloatArray:
+    def _starts(self, null: FloatArray, n: int, rng: np.random.Generator) -> FloatArray:
         """Half of them drawn, half made by splitting every class in turn."""
-        model = self.null.with_parameters(null)
-        split = [split_class(model, i % model.tree.cardinality[0], rng) for i in range(n // 2)]
-        return np.vstack([random_starts(larger, n - n // 2, rng), split])
+        whom = np.arange(n // 2) % self.null.tree.cardinality[0]
+        return np.vstack([self.larger.drawn(n - n // 2, rng), self.larger.split(null, whom, rng)])
+
+
+@dataclass(frozen=True, eq=False)
+class ClassStarts:
+    """Makes starts of a latent class model, many at once."""
+
+    tree: Tree
+    begin: NDArray[np.int64]  # where each distribution begins
+    widths: NDArray[np.int64]  # and how long it is
+    owner: NDArray[np.int64]  # the class that each probability belongs to
+    source: NDArray[np.int64]  # the same probability in a model without the last class; of that class, -1
+
+    @classmethod
+    def of(cls, tree: Tree) -> ClassStarts:
+        """Prepare for a star-shaped tree."""
+        k = int(tree.cardinality[0])
+        sizes = [int(tree.cardinality[v]) for v in range(1, tree.n_nodes)]
+        widths = np.array([k, *(m for m in sizes for _ in range(k))], dtype=np.int64)
+        owner = np.concatenate([np.arange(k), *(np.repeat(np.arange(k), m) for m in sizes)])
+        source = np.full(len(owner), -1, dtype=np.int64)
+        source[owner < k - 1] = np.arange(int((owner < k - 1).sum()))
+        return cls(tree, np.concatenate([[0], np.cumsum(widths)[:-1]]), widths, owner, source)
+
+    def drawn(self, n: int, rng: np.random.Generator) -> FloatArray:
+        """Starts whose distributions are uniform on the simplex."""
+        values = rng.standard_exponential((n, len(self.owner)))
+        made: FloatArray = values / np.repeat(np.add.reduceat(values, self.begin, axis=1), self.widths, axis=1)
+        return made
+
+    def split(
+        self, smaller: FloatArray, whom: NDArray[np.int64], rng: np.random.Generator, away: float = AWAY
+    ) -> FloatArray:
+        """Starts with a class of a model with one class less made two, each moved towards a random profile.
+
+        ``whom`` names a class for every start; the second half of it is the last class.
+        """
+        k = int(self.tree.cardinality[0])
+        last, there = self.owner == k - 1, self.owner < k - 1
+        base = np.empty((len(whom), len(self.owner)))
+        base[:, there] = smaller[self.source[there]]
+        for i, own in enumerate(whom):
+            base[i, last] = base[i, self.owner == own]
+        halves = last | (self.owner[None] == whom[:, None])
+        items = np.arange(len(self.owner)) >= k
+        base[:, :k] = np.where(halves[:, :k], base[:, :k] / 2, base[:, :k])
+        moved = (1 - away) * base + away * self.drawn(len(whom), rng)
+        made: FloatArray = np.where(halves & items, moved, base)
+        return made
+
+
+def one_class_more(tree: Tree) -> Tree:
+    """The same variables below a class variable with one more state."""
+    return Tree.star(int(tree.cardinality[0]) + 1, [int(m) for m in tree.cardinality[1:]])
 
 
 class _Best:
@@ -127,20 +186,6 @@ def ratio(null: float, alternative: float) -> float:
     return max(2 * (alternative - null), 0.0)
 
 
-def split_class(model: Model, own: int, rng: np.random.Generator, away: float = AWAY) -> FloatArray:
-    """Parameters of a latent class model with one class made two, each moved by itself towards a random profile."""
-    shares = model.table(0)[0]
-    parts = [np.append(shares, shares[own] / 2)]
-    parts[0][own] /= 2
-    for v in model.tree.manifest:
-        table = model.table(int(v))
-        halves = (1 - away) * table[own] + away * rng.dirichlet(np.ones(table.shape[1]), size=2)
-        moved = np.vstack([table, halves[1]])
-        moved[own] = halves[0]
-        parts.append(moved.ravel())
-    return np.concatenate(parts)
-
-
 def independent_log_likelihood(table: Table) -> float:
     """Largest log-likelihood of one class, in which the variables are independent: sum of n ln(n / N) by column."""
     total = 0.0
@@ -148,8 +193,3 @@ def independent_log_likelihood(table: Table) -> float:
         seen = counts[counts > 0]
         total += float(seen @ np.log(seen / seen.sum())) if len(seen) else 0.0
     return total
-
-
-def _uniform(tree: Tree) -> FloatArray:
-    sizes = zip(tree.rows, tree.cardinality, strict=True)
-    return np.concatenate([np.full(rows * k, 1.0 / k) for rows, k in sizes])
