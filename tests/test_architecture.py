@@ -68,6 +68,7 @@ LATE = {
     ("_model", "report"): "Model.explore",
     ("comparison", "report"): "Comparison as text and HTML",
     ("estimators/_reporting", "report"): "summary(), report(), explore() of the estimators",
+    ("estimators/_latent_class", "report"): "the type of a reviewer's pack, in a signature",
 }
 # Every library that is not Python's own, and the rooms that may import it.
 LIBRARIES = {

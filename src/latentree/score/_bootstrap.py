@@ -300,8 +300,9 @@ def bootstrap_lrt(
     >>> round(found.statistic, 2), found.p_value
     (78.36, 0.05)
     """
-    wanted = {"k": (k, Whole(2)), "restarts": (restarts, OneOf("warm", "full"))}
-    check("bootstrap_lrt", **wanted, **({} if stop_after is None else {"stop_after": (stop_after, Whole(1))}))
+    check("bootstrap_lrt", k=(k, Whole(2)), restarts=(restarts, OneOf("warm", "full")))
+    if stop_after is not None:
+        check("bootstrap_lrt", stop_after=(stop_after, Whole(1)))
     clock = budget if isinstance(budget, Clock) else (budget or Budget()).start()
     settings = {"n_init": n_init, "finalists": finalists, **options}
     null, alternative, statistic = _both(table, int(k), rng, **settings)
