@@ -62,6 +62,7 @@ _MODULES = (
     "infer",
     "method",
     "prediction",
+    "relate",
     "report",
     "runner",
     "scale",

@@ -13,6 +13,7 @@ from . import (
     infer as infer,
     method as method,
     prediction as prediction,
+    relate as relate,
     report as report,
     runner as runner,
     scale as scale,

@@ -29,6 +29,7 @@ COMMANDS = {
     "score": "score",
     "assign": "assign",
     "predict": "predict",
+    "relate": "relate",
     "impute": "impute",
     "query": "query",
     "sample-data": "sample_data",

@@ -38,6 +38,7 @@ from ._inputs import (
     refuse_learning_options,
 )
 from ._new_rows import NewRows
+from ._relating import Relating
 
 if TYPE_CHECKING:
     from ..report import ReviewerReport
@@ -45,7 +46,7 @@ if TYPE_CHECKING:
 __all__ = ["LatentClass"]
 
 
-class LatentClass(NewRows, ClassPredictor, RowDensity, ModelEstimator):
+class LatentClass(NewRows, Relating, ClassPredictor, RowDensity, ModelEstimator):
     """Latent class analysis: a mixture of classes within which categorical variables are independent.
 
     Parameters

@@ -26,6 +26,7 @@ from ..search_result import search_result
 from ._base import ModelEstimator, RowDensity, ScoreMethod, posteriors
 from ._inputs import Bins, RandomState, check_parameters, generator
 from ._new_rows import NewRows
+from ._relating import Relating
 
 __all__ = ["LatentTree", "TreeLearner", "check_size"]
 
@@ -94,7 +95,7 @@ class TreeLearner(ModelEstimator):
         self.warnings_ = [f.text for f in run_findings(run) if f.loud]
 
 
-class LatentTree(NewRows, TransformerMixin, RowDensity, TreeLearner):  # type: ignore[misc]
+class LatentTree(NewRows, Relating, TransformerMixin, RowDensity, TreeLearner):  # type: ignore[misc]
     """Latent tree model: several latent variables in a tree, found by search.
 
     Tree, numbers of states and probabilities are learned together. Where one latent variable explains everything, the

@@ -1,0 +1,227 @@
+"""The function that users call."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from .._model import Model
+from .._options import Number, Whole, check
+from .._types import FloatArray
+from ..errors import DataError, ModelError, ParameterError, bad_parameter
+from ._classification import Assignment
+from ._covariates import Information
+from ._design import Reading
+from ._relate import LOW_SEPARATION, Method, Solution, Task, prepare, solve
+from ._relation import Relation, new_model
+
+__all__ = ["relate"]
+
+
+def relate(
+    model: Model,
+    data: Any,
+    covariates: str | Sequence[str] | None = None,
+    outcome: str | Sequence[str] | None = None,
+    *,
+    method: Method | None = None,
+    latent: str | None = None,
+    assignment: Assignment = "modal",
+    information: Information = "observed",
+    robust: bool = False,
+    clusters: Any = None,
+    strata: Any = None,
+    sample_weight: Any = None,
+    bootstrap: int | None = None,
+    rng: np.random.Generator | None = None,
+    reference: Any = None,
+    missing_covariates: str = "error",
+    complete: bool = False,
+    penalty: float | None = None,
+    outcome_kind: str | Mapping[str, str] | None = None,
+    direct_effects: Mapping[str, str] | None = None,
+    level: float = 0.95,
+    **more: Any,
+) -> Relation:
+    """Relate the classes of a model to covariates and outcomes.
+
+    Parameters
+    ----------
+    model : Model
+        A fitted model; of a tree with several latent variables, ``latent`` says which one.
+    data : data frame, or list of data frames
+        Rows with the items of the model and the other variables. A list holds the same rows with missing covariates
+        imputed in several ways; the results are pooled by Rubin's rules.
+    covariates : str or sequence of str, optional
+        A formula, such as ``"age + sex"`` or ``"party * age"``, or names of columns. Columns of numbers are numbers,
+        text, categories and truth values become a term for each level but the first. Functions in formulas need
+        formulaic: ``pip install 'latentree[formula]'``.
+    outcome : str or sequence of str, optional
+        Columns whose means, proportions or rates are compared between classes, adjusted for the covariates if there
+        are any.
+    method : {"one-step", "two-step", "three-step", "bch"}, optional
+        ``one-step``: items and covariates together, everything estimated again from the model on
+        ([BandeenRoche1997]). ``two-step``: the items' probabilities stay as they are ([BakkKuha2018]).
+        ``three-step``: assigned classes, corrected for their errors by maximum likelihood ([Vermunt2010]). ``bch``: the
+        same by weights ([BolckCroonHagenaars2004]). Default: three-step for covariates, BCH for outcomes.
+    latent : str, optional
+        The latent variable of a tree.
+    assignment : {"modal", "proportional"}
+        How rows are assigned in three steps: to the most probable class, or in shares.
+    information : {"observed", "opg"}
+        Of one-step estimation: second derivatives, or the products of scores that poLCA uses.
+    robust : bool
+        Whether standard errors hold even if the model is wrong (sandwich). Those of BCH and of proportional assignment
+        always do.
+    clusters, strata : str or array, optional
+        Columns of a survey's clusters and strata, for standard errors by linearisation; weights are then those of
+        the survey. ``clusters="rows"`` makes every row a cluster.
+    sample_weight : array, optional
+        What each row counts for. Without clusters and strata, a weight means that the row is repeated.
+    bootstrap : int, optional
+        Standard errors from this many bootstrap samples, in each of which all steps are done again from the estimate
+        on, so that classes keep their names.
+    rng : numpy.random.Generator, optional
+        Source of the bootstrap samples.
+    reference : str or int, optional
+        The reference class. Default: the first.
+    missing_covariates : {"error", "drop"}
+        What to do with rows that lack a covariate. Dropped rows still count for the measurement part.
+    complete : bool
+        Whether rows that lack an item or covariate are left out of everything, as poLCA does.
+    penalty : float, optional
+        Precision of a normal prior on the coefficients of covariates of standard deviation one, around their mean
+        over the classes. Keeps them finite where a covariate separates classes.
+    outcome_kind : str or dict, optional
+        ``"continuous"``, ``"categorical"`` or ``"count"``, for all outcomes or by name. Default: text and what has two
+        values is categorical, other numbers are continuous.
+    direct_effects : dict, optional
+        Of one-step estimation: items that covariates act on directly, as ``{"item": "sex"}``; ``"class * sex"`` lets
+        the effect differ between classes.
+    level : float
+        Coverage of intervals.
+    **more
+        ``reading`` and ``table``: how cells are read, and the items as a table if they have been read.
+
+    Returns
+    -------
+    Relation
+
+    Examples
+    --------
+    >>> import latentree as lt
+    >>> data = lt.datasets.load_frame("icu")
+    >>> items = ["ser", "can", "crn", "inf", "cpr", "pre", "type", "fra", "po2", "ph", "pco", "bic", "cre"]
+    >>> lca = lt.LatentClass(2, prior="auto", random_state=0).fit(data[items])
+    >>> found = relate(lca.model_, data, outcome="sta")
+    >>> found.outcome_table()[["class", "category", "estimate"]].round(2).values.tolist()
+    [['class0', 0, 0.83], ['class0', 1, 0.17], ['class1', 0, 0.75], ['class1', 1, 0.25]]
+    """
+    check("relate", level=(level, Number(above=0, below=1)))
+    options: dict[str, Any] = {
+        "method": method, "latent": latent, "assignment": assignment, "information": information, "robust": robust,
+        "clusters": clusters, "strata": strata, "sample_weight": sample_weight, "reference": reference,
+        "missing_covariates": missing_covariates, "complete": complete, "penalty": penalty,
+        "outcome_kind": outcome_kind, "direct_effects": direct_effects, **more,
+    }  # fmt: skip
+    if isinstance(data, list | tuple) and data and hasattr(data[0], "columns"):
+        from ._imputation import pooled
+
+        if bootstrap is not None:
+            raise ParameterError("Imputed data are pooled by Rubin's rules, which need no bootstrap.")
+        return pooled([relate(model, own, covariates, outcome, level=level, **options) for own in data])
+    task = prepare(model, data, covariates, outcome, **options)
+    found = solve(task)
+    errors = _errors(task)
+    if bootstrap is not None:
+        check("relate", bootstrap=(bootstrap, Whole(2)))
+        if rng is None:
+            raise bad_parameter("rng", "relate", "a numpy.random.Generator for the bootstrap", rng)
+        found, errors = _bootstrapped(task, found, bootstrap, rng), f"{bootstrap} bootstrap samples"
+    _warn_of_separation(task, found)
+    return _relation(task, found, errors, level, more.get("reading", Reading()))
+
+
+def _relation(task: Task, found: Solution, errors: str, level: float, reading: Reading) -> Relation:
+    sample, own = task.sample, found.estimate
+    k, n_terms = found.first.n_classes, len(task.design.terms)
+    method = task.for_covariates if own is not None else task.for_outcomes
+    model, size = task.model, (k - 1) * n_terms
+    n_parameters = None if own is None else own.n_parameters
+    if own is not None and method == "one-step":
+        model = new_model(task, own)
+        extra = sum(part.slope_columns.size for part in own.parts[2:])  # type: ignore[attr-defined]
+        n_parameters = task.model.tree.n_parameters - (k - 1) + size + extra
+    return Relation(
+        method=method,
+        errors=errors,
+        classes=task.labels,
+        reference=task.labels[task.reference],
+        terms=task.design.terms,
+        beta=np.zeros((k, n_terms)) if own is None else own.logit.beta,
+        covariance=np.zeros((size, size)) if own is None else own.covariance[:size, :size],
+        log_likelihood=None if own is None else own.log_likelihood,
+        n=float(sample.weights.sum()),
+        n_parameters=n_parameters,
+        outcomes=found.outcomes,
+        entropy=found.first.entropy(),
+        model=model,
+        level=level,
+        warnings=tuple(task.warnings),
+        task=task,
+        estimate=own,
+        reading=reading,
+    )
+
+
+def _errors(task: Task) -> str:
+    if task.sample.sampling.complex:
+        return "linearisation for clusters and strata"
+    if task.information == "opg":
+        return "robust" if task.robust else "products of scores"
+    sandwich = task.for_covariates == "bch" or (
+        task.for_covariates == "three-step" and task.assignment == "proportional"
+    )
+    return "robust" if task.robust or sandwich else "observed information"
+
+
+def _warn_of_separation(task: Task, found: Solution) -> None:
+    entropy = found.first.entropy()
+    if entropy < LOW_SEPARATION and (task.for_covariates != "one-step" or found.outcomes):
+        task.warn(
+            f"The items separate the classes poorly (entropy R2 {entropy:.2f}). Two- and three-step estimates are then "
+            "biased towards no effect, and their intervals cover less often than they claim. Use method='one-step' for "
+            "covariates, more or better items, or fewer classes."
+        )
+
+
+def _bootstrapped(task: Task, found: Solution, n: int, rng: np.random.Generator) -> Solution:
+    """The same estimates, with covariances over bootstrap samples."""
+    if not task.model.tree.is_star:
+        raise ModelError("The bootstrap refits a latent class model in every sample; this tree has several latents.")
+    coefficients, outcomes = [], []
+    for own in rng.spawn(n):
+        try:
+            again = solve(task, task.sample.drawn(own), found)
+        except (DataError, np.linalg.LinAlgError):
+            continue
+        if again.estimate is not None:
+            coefficients.append(again.estimate.logit.flat())
+        outcomes.append([outcome.estimates.ravel() for outcome in again.outcomes])
+    if len(outcomes) < max(2, n // 2):
+        raise DataError("Only {done} of {n} bootstrap samples could be estimated.", done=len(outcomes), n=n)
+    if len(outcomes) < n:
+        task.warn(f"{n - len(outcomes)} of {n} bootstrap samples could not be estimated and were left out.")
+    estimate = found.estimate
+    if estimate is not None:
+        estimate = replace(estimate, covariance=_covariance(coefficients))
+    spread = [_covariance([own[j] for own in outcomes]) for j in range(len(found.outcomes))]
+    kept = tuple(replace(own, covariance=c) for own, c in zip(found.outcomes, spread, strict=True))
+    return Solution(found.first, estimate, kept)
+
+
+def _covariance(replicates: Sequence[FloatArray]) -> FloatArray:
+    return np.atleast_2d(np.cov(np.array(replicates), rowvar=False))

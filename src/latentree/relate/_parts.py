@@ -1,0 +1,229 @@
+"""The parts of latent class models: the class given covariates, the items given the class."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Self
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import block_diag
+
+from .._lazy import cached_property
+from .._types import FloatArray, IndexArray
+from ._mixture import Part
+
+__all__ = ["ClassLogit", "ItemData", "Items"]
+
+BOUNDARY = 1e-6
+"""Probabilities below this are at the boundary."""
+
+SMALLEST = 1e-30
+"""Probabilities are never smaller, so that logarithms are finite."""
+
+
+class ClassLogit(Part):
+    """Multinomial logit of the class on covariates ([BandeenRoche1997]).
+
+    Parameters
+    ----------
+    x : float array [rows, terms]
+        Values of the terms.
+    beta : float array [classes, terms]
+        Log-odds against the reference class, whose row is zero.
+    reference : int
+        The reference class.
+    precision : float array [terms], optional
+        Of a normal prior on the coefficients around their mean over the classes, which does not depend on the
+        reference class.
+    """
+
+    def __init__(self, x: FloatArray, beta: FloatArray, reference: int = 0, precision: FloatArray | None = None):
+        self.x, self.beta, self.reference, self.precision = x, beta, reference, precision
+        self.others = [k for k in range(len(beta)) if k != reference]
+        self.size = len(self.others) * x.shape[1]
+
+    @cached_property
+    def log(self) -> FloatArray:
+        """log P(class | covariates)."""
+        linear = self.x @ self.beta.T
+        linear -= linear.max(axis=1, keepdims=True)
+        linear -= np.log(np.exp(linear).sum(axis=1, keepdims=True))
+        return linear
+
+    @cached_property
+    def probabilities(self) -> FloatArray:
+        """P(class | covariates)."""
+        return np.exp(self.log)
+
+    def scores(self, k: int, rows: slice) -> tuple[IndexArray, FloatArray]:
+        """(1 if c = k else 0, less P(c)) times the covariates, for each class c but the reference."""
+        p, x = self.probabilities[rows], self.x[rows]
+        parts = [(float(c == k) - p[:, c])[:, None] * x for c in self.others]
+        return np.arange(self.size), np.hstack(parts)
+
+    def complete(self, expected: FloatArray) -> FloatArray:
+        """Information of a multinomial logit whose classes are known."""
+        p, total, n = self.probabilities, expected.sum(axis=1), self.x.shape[1]
+        out = np.zeros((self.size, self.size))
+        for a, c in enumerate(self.others):
+            for b, d in enumerate(self.others[: a + 1]):
+                own = total * p[:, c] * (float(c == d) - p[:, d])
+                block = self.x.T @ (own[:, None] * self.x)
+                out[a * n : (a + 1) * n, b * n : (b + 1) * n] = block
+                out[b * n : (b + 1) * n, a * n : (a + 1) * n] = block.T
+        return out
+
+    def moved(self, step: FloatArray) -> Self:
+        """With other coefficients."""
+        beta = self.beta.copy()
+        beta[self.others] += step.reshape(len(self.others), -1)
+        return type(self)(self.x, beta, self.reference, self.precision)
+
+    def em_step(self, expected: FloatArray) -> Self:
+        """One Newton step towards the classes that are expected."""
+        residual = expected - expected.sum(axis=1)[:, None] * self.probabilities
+        slope, bend = (residual[:, self.others].T @ self.x).ravel(), self.complete(expected)
+        if self.penalty is not None:
+            slope, bend = slope - self.penalty[1], bend + self.penalty[2]
+        return self.moved(np.linalg.lstsq(bend, slope, rcond=1e-12)[0])
+
+    @cached_property
+    def penalty(self) -> tuple[float, FloatArray, FloatArray] | None:  # type: ignore[override]
+        """Of the normal prior, if there is one."""
+        if self.precision is None:
+            return None
+        k = len(self.beta)
+        centre = np.eye(k)[:, self.others] - 1.0 / k  # from the free rows to deviations from the mean
+        bend = np.kron(centre.T @ centre, np.diag(self.precision))
+        free = self.beta[self.others].ravel()
+        slope = bend @ free
+        return 0.5 * float(free @ slope), slope, bend
+
+    def flat(self) -> FloatArray:
+        """The coefficients of all classes but the reference, one after the other."""
+        return self.beta[self.others].ravel()
+
+
+@dataclass(frozen=True, eq=False)
+class ItemData:
+    """Answers to items as distinct patterns.
+
+    Attributes
+    ----------
+    codes : int array [patterns, items]
+        Answers, -1 where missing.
+    pattern : int array [rows]
+        The pattern of each row.
+    cardinality : int array [items]
+        Number of answers of each item.
+    """
+
+    codes: NDArray[np.int16]
+    pattern: IndexArray
+    cardinality: IndexArray
+
+    @cached_property
+    def starts(self) -> IndexArray:
+        """Where each item begins among all answers."""
+        return np.concatenate([[0], np.cumsum(self.cardinality)[:-1]]).astype(np.int64)
+
+    @cached_property
+    def answers(self) -> FloatArray:
+        """One where a pattern has an answer, [patterns, answers of all items]."""
+        out = np.zeros((len(self.codes), int(self.cardinality.sum())))
+        row, item = np.nonzero(self.codes >= 0)
+        out[row, self.starts[item] + self.codes[row, item]] = 1.0
+        return out
+
+    @cached_property
+    def observed(self) -> FloatArray:
+        """One for all answers of an item that a pattern has, zero for those of a missing one."""
+        return np.repeat((self.codes >= 0).astype(np.float64), self.cardinality, axis=1)
+
+    def by_pattern(self, expected: FloatArray) -> FloatArray:
+        """Sums over the rows of each pattern."""
+        own = [np.bincount(self.pattern, column, len(self.codes)) for column in expected.T]
+        return np.column_stack(own)
+
+    def without(self, items: list[int]) -> ItemData:
+        """The other items."""
+        kept = [j for j in range(len(self.cardinality)) if j not in items]
+        return ItemData(self.codes[:, kept], self.pattern, self.cardinality[kept])
+
+
+class Items(Part):
+    """Items that are independent within classes, with a table of probabilities each.
+
+    The free parameters are the log-odds of each answer against the one that is most probable in its class now.
+    """
+
+    def __init__(self, data: ItemData, tables: FloatArray) -> None:
+        self.data, self.tables = data, np.maximum(tables, SMALLEST)
+        self.n_classes = len(tables)
+        self.width = tables.shape[1] - len(data.cardinality)
+        self.size = self.n_classes * self.width
+
+    @cached_property
+    def log(self) -> FloatArray:
+        """log P(answers | class)."""
+        patterns = self.data.answers @ np.log(self.tables).T
+        return patterns[self.data.pattern]
+
+    @cached_property
+    def free(self) -> list[IndexArray]:
+        """For each class the answers that have a parameter."""
+        starts, ends = self.data.starts, self.data.starts + self.data.cardinality
+        every = np.arange(self.tables.shape[1])
+        out = []
+        for own in self.tables:
+            largest = [a + int(own[a:b].argmax()) for a, b in zip(starts, ends, strict=True)]
+            out.append(np.delete(every, largest))
+        return out
+
+    @cached_property
+    def _pattern_scores(self) -> list[FloatArray]:
+        data = self.data
+        return [
+            data.answers[:, free] - data.observed[:, free] * p[free]
+            for free, p in zip(self.free, self.tables, strict=True)
+        ]
+
+    def scores(self, k: int, rows: slice) -> tuple[IndexArray, FloatArray]:
+        """Answer given or not, less its probability."""
+        return k * self.width + np.arange(self.width), self._pattern_scores[k][self.data.pattern[rows]]
+
+    def complete(self, expected: FloatArray) -> FloatArray:
+        """Information of multinomial samples."""
+        counts = self.data.by_pattern(expected).T @ self.data.observed
+        item = np.repeat(np.arange(len(self.data.cardinality)), self.data.cardinality)
+        out = []
+        for free, p, n in zip(self.free, self.tables, counts, strict=True):
+            own, same = p[free], item[free][:, None] == item[free]
+            out.append(np.where(same, n[free, None] * (np.diag(own) - np.outer(own, own)), 0.0))
+        return block_diag(*out)
+
+    def moved(self, step: FloatArray) -> Self:
+        """With other log-odds."""
+        logs = np.log(self.tables)
+        for k, free in enumerate(self.free):
+            logs[k, free] += step[k * self.width : (k + 1) * self.width]
+        logs -= np.repeat(np.maximum.reduceat(logs, self.data.starts, axis=1), self.data.cardinality, axis=1)
+        return type(self)(self.data, self._normalised(np.exp(logs)))
+
+    def em_step(self, expected: FloatArray) -> Self:
+        """Shares of the expected answers."""
+        counts = self.data.by_pattern(expected).T @ self.data.answers
+        return type(self)(self.data, self._normalised(counts))
+
+    def _normalised(self, counts: FloatArray) -> FloatArray:
+        sums = np.repeat(np.add.reduceat(counts, self.data.starts, axis=1), self.data.cardinality, axis=1)
+        return np.where(sums > 0, counts / np.where(sums > 0, sums, 1.0), self.tables)
+
+    @property
+    def held(self) -> NDArray[np.bool_]:
+        """Log-odds of probabilities that are zero."""
+        own: NDArray[np.bool_] = np.concatenate(
+            [p[free] < BOUNDARY for free, p in zip(self.free, self.tables, strict=True)]
+        )
+        return own

@@ -1,0 +1,413 @@
+"""``relate``: reads the variables, calls a method, and returns a :class:`Relation`."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .._model import Model
+from .._options import Flag, Number, OneOf, Whole, check
+from .._registry import suggestion
+from .._table import Table, checked_weights
+from .._types import FloatArray, IndexArray
+from ..errors import Advice, DataError, LatentreeWarning, ModelError, ParameterError, bad_parameter
+from ..formats._columns import listed
+from ..formats._frame import raw_columns, table_from
+from ..infer import find_node
+from ..naming import node_labels
+from ._classification import Assignment
+from ._covariates import Estimate, Information, Structural, bch, one_step, three_step, two_step
+from ._design import INTERCEPT, Design, Reading, Values, check_terms, design_of, missing_covariates, values_of
+from ._direct import DirectEffects
+from ._measurement import FirstStep, first_step, measurement_of
+from ._mixture import Part, Point, maximise
+from ._outcomes import Outcome, kind_of, outcome_by_class
+from ._parts import ClassLogit, ItemData, Items
+from ._sample import Sample, groups_of, merged
+
+__all__ = ["Method", "Task", "prepare", "solve"]
+
+Method = Literal["one-step", "two-step", "three-step", "bch"]
+METHODS = OneOf("one-step", "two-step", "three-step", "bch")
+LOW_SEPARATION = 0.5
+"""Entropy R2 below which two- and three-step estimates cannot be trusted; see docs/reproduction/relate.md."""
+
+SOFTENING = 1e-3
+"""Weight of the even distribution in the start of one-step estimation: probabilities of zero can then come back."""
+
+
+@dataclass(frozen=True, eq=False)
+class Task:
+    """All that an estimate follows from.
+
+    Attributes
+    ----------
+    model : Model
+        The measurement model.
+    node : int
+        The latent variable.
+    design : Design
+        Terms of the covariates.
+    sample : Sample
+        The rows.
+    method : str or None
+        What was asked for; None is ML for covariates and BCH for outcomes.
+    kinds : dict
+        Kinds of the outcomes.
+    """
+
+    model: Model
+    node: int
+    design: Design
+    sample: Sample
+    method: Method | None
+    assignment: Assignment
+    information: Information
+    robust: bool
+    reference: int
+    penalty: float | None
+    kinds: Mapping[str, Any]
+    direct: tuple[tuple[str, Design, bool], ...]
+    warnings: list[str] = field(default_factory=list)
+
+    @property
+    def for_covariates(self) -> Method:
+        """The method for covariates."""
+        return self.method or "three-step"
+
+    @property
+    def for_outcomes(self) -> Method:
+        """The method for outcomes."""
+        return self.method or "bch"
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """Names of the classes."""
+        return node_labels(self.model, self.node)
+
+    def warn(self, text: str) -> None:
+        """Warn, once, and keep the text."""
+        if text not in self.warnings:
+            self.warnings.append(text)
+            warnings.warn(text, LatentreeWarning, stacklevel=4)
+
+
+def prepare(
+    model: Model,
+    data: Any,
+    covariates: str | Sequence[str] | None = None,
+    outcome: str | Sequence[str] | None = None,
+    *,
+    method: Method | None = None,
+    latent: str | None = None,
+    assignment: Assignment = "modal",
+    information: Information = "observed",
+    robust: bool = False,
+    clusters: Any = None,
+    strata: Any = None,
+    sample_weight: Any = None,
+    reference: Any = None,
+    missing_covariates: str = "error",
+    complete: bool = False,
+    penalty: float | None = None,
+    outcome_kind: str | Mapping[str, str] | None = None,
+    direct_effects: Mapping[str, str] | None = None,
+    reading: Reading = Reading(),
+    table: Table | None = None,
+) -> Task:
+    """Read and check everything; see :func:`relate`."""
+    check(
+        "relate",
+        method=(method, OneOf("one-step", "two-step", "three-step", "bch", None)),
+        assignment=(assignment, OneOf("modal", "proportional")),
+        information=(information, OneOf("observed", "opg")),
+        robust=(robust, Flag()),
+        complete=(complete, Flag()),
+        missing_covariates=(missing_covariates, OneOf("error", "drop")),
+    )
+    if penalty is not None:
+        check("relate", penalty=(penalty, Number(above=0)))
+    node = _latent(model, latent)
+    outcomes = [outcome] if isinstance(outcome, str) else list(outcome or ())
+    if covariates is None and not outcomes and method != "one-step" and not direct_effects:
+        raise ParameterError(
+            "There is nothing to relate the classes to: give {c} or {o}.", c=Advice("covariates"), o=Advice("outcome")
+        )
+    if method == "one-step" and not model.tree.is_star:
+        raise ModelError(
+            "One-step estimation is for latent class models; this tree has several latent variables. Use {two} or {three}.",
+            two=Advice("method", "two-step"),
+            three=Advice("method", "three-step"),
+        )
+    if method == "one-step" and outcomes:
+        raise ParameterError(
+            "In one step an outcome would be one more item, and change the classes. Use {bch} for outcomes.",
+            bch=Advice("method", "bch"),
+        )
+    if information == "opg" and method != "one-step":
+        raise ParameterError("{opg} is for {one}.", opg=Advice("information", "opg"), one=Advice("method", "one-step"))
+    if direct_effects and method != "one-step":
+        raise ParameterError(
+            "{d} are estimated with {one}.", d=Advice("direct_effects"), one=Advice("method", "one-step")
+        )
+    columns = raw_columns(data)
+    if table is None:
+        table = table_from(data, variables=model.variables, missing=set(reading.missing))
+    n = len(table.inverse)
+    design, values = design_of(covariates, columns, reading)
+    _refuse_items(model, design.levels, "covariate")
+    _refuse_items(model, outcomes, "outcome")
+    own = {name: values_of(_named(columns, name), name, reading) for name in outcomes}
+    kinds = {name: outcome_kind.get(name) if isinstance(outcome_kind, Mapping) else outcome_kind for name in outcomes}
+    direct, effects = _direct_designs(model, direct_effects or {}, columns, reading)
+    every = {**values, **effects}
+    weights = np.ones(n) if sample_weight is None else checked_weights(sample_weight, n)
+    keep = (table.codes[table.inverse] >= 0).all(axis=1) | (table.inverse < 0) if complete else np.ones(n, dtype=bool)
+    x = design.matrix(values) if values else np.ones((n, 1))
+    lost = np.isnan(x).any(axis=1)
+    for effect in effects.values():
+        lost |= np.isnan(effect.numbers)
+    x = np.where(lost[:, None], np.nan, x)
+    counted = lost & keep & (weights > 0) & (table.inverse >= 0)
+    if counted.any() and missing_covariates == "error" and not complete:
+        raise _missing(np.flatnonzero(counted), [c for c in every if np.isnan(every[c].numbers[counted]).any()])
+    if complete:
+        keep &= ~lost
+    groups = [_groups(columns, own_, n, name, reading) for own_, name in ((clusters, "clusters"), (strata, "strata"))]
+    if not (keep & ~lost & (weights > 0)).any():
+        raise DataError("No row is left that has all covariates" + (" and items." if complete else "."))
+    sample = merged(table, x, weights, every, own, *groups, keep=keep)
+    check_terms(sample.x, sample.weights, design.terms)
+    checked = {
+        name: kind_of(values_.take(np.flatnonzero(sample.weights > 0)), kinds[name])
+        for name, values_ in sample.outcomes.items()
+    }
+    at = _reference(model, node, reference)
+    return Task(
+        model, node, design, sample, method, assignment, information, robust, at, penalty, checked, tuple(direct)
+    )  # fmt: skip
+
+
+def _latent(model: Model, latent: str | None) -> int:
+    tree = model.tree
+    if latent is None:
+        if len(tree.latent) != 1:
+            raise ParameterError(
+                "The model has {n} latent variables ({names}). Say which one with {latent}.",
+                n=len(tree.latent),
+                names=listed([tree.names[z] for z in tree.latent]),
+                latent=Advice("latent"),
+            )
+        return int(tree.latent[0])
+    node = find_node(model, latent)
+    if tree.variable[node] >= 0:
+        raise ParameterError(
+            "'{name}' is a manifest variable. Name a latent one: {known}.",
+            name=latent,
+            known=listed([tree.names[z] for z in tree.latent]),
+        )
+    return node
+
+
+def _reference(model: Model, node: int, reference: Any) -> int:
+    labels = node_labels(model, node)
+    if reference is None:
+        return 0
+    if str(reference) in labels:
+        return labels.index(str(reference))
+    if Whole(0).check(reference) and int(reference) < len(labels):
+        return int(reference)
+    if isinstance(reference, str) and reference.isdigit() and int(reference) < len(labels):
+        return int(reference)
+    raise bad_parameter("reference", "relate", f"one of {', '.join(labels)}", reference)
+
+
+def _refuse_items(model: Model, names: Any, what: str) -> None:
+    items = [v.name for v in model.variables]
+    for name in names:
+        if name in items:
+            raise DataError(
+                "The {what} '{name}' is an item of the model: it would explain itself. Leave it out, or fit the model "
+                "without it.",
+                what=what,
+                name=name,
+            )
+
+
+def _named(columns: Mapping[str, Any], name: str) -> Any:
+    if name not in columns:
+        raise DataError(
+            "The data have no column '{name}'.{meant} They have {known}.",
+            name=name,
+            meant=suggestion(name, list(columns)),
+            known=listed(list(columns)),
+        )
+    return columns[name]
+
+
+def _groups(columns: Mapping[str, Any], given: Any, n: int, what: str, reading: Reading) -> IndexArray | None:
+    if given is None:
+        return None
+    if isinstance(given, str) and given == "rows" and given not in columns:
+        return np.arange(n)
+    raw = _named(columns, given) if isinstance(given, str) else given
+    if len(raw) != n:
+        raise DataError("{what} must have one value for each of the {n} rows. Got {got}.", what=what, n=n, got=len(raw))
+    values = values_of(raw, given if isinstance(given, str) else what, reading)
+    if np.isnan(values.numbers).any():
+        row = int(np.flatnonzero(np.isnan(values.numbers))[0])
+        raise _missing(np.array([row]), [values.name])
+    return groups_of(values)
+
+
+def _missing(rows: NDArray[np.int64], names: Sequence[str]) -> DataError:
+    return missing_covariates(rows, names, "")
+
+
+def _direct_designs(
+    model: Model, given: Mapping[str, str], columns: Mapping[str, Any], reading: Reading
+) -> tuple[list[tuple[str, Design, bool]], dict[str, Values]]:
+    """Direct effects: for each item a formula; ``class * formula`` lets them differ between classes."""
+    out, values = [], {}
+    for item, formula in given.items():
+        if item not in [v.name for v in model.variables]:
+            raise DataError("Direct effects are on items; '{name}' is none of them.", name=item)
+        text = str(formula).strip()
+        uniform = not text.startswith("class *")
+        own, found = design_of(text.removeprefix("class *").strip(), columns, reading)
+        _refuse_items(model, own.levels, "covariate")
+        out.append((item, own, uniform))
+        values |= found
+    return out, values
+
+
+# ---- estimating ----------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class Solution:
+    """What was estimated from one sample."""
+
+    first: FirstStep
+    estimate: Estimate | None
+    outcomes: tuple[Outcome, ...]
+
+
+def solve(task: Task, sample: Sample | None = None, start: Solution | None = None) -> Solution:
+    """Estimate from the rows of a task, or from others of the same design.
+
+    For other rows (those of a bootstrap sample) the first step is done again, from ``start``.
+    """
+    sample = sample or task.sample
+    again = start is not None
+    part, sizes, exact = measurement_of(task.model, task.model.tree.names[task.node], sample.table, sample.pattern)
+    if again:
+        assert start is not None
+        part, sizes = _refitted(start.first, sample)
+    first = first_step(part, sizes, sample.sampling, exact=exact)
+    model = Structural(sample.x, sample.weights, sample.sampling, task.reference, _precision(task, sample))
+    estimate = None
+    if task.design.levels or task.method == "one-step":
+        estimate = _estimated(task, first, model, sample, start)
+        _check(task, estimate, sample) if not again else None
+    outcomes = tuple(
+        outcome_by_class(
+            values,
+            task.kinds[name],
+            first,
+            model,
+            method=task.for_outcomes,
+            assignment=task.assignment,
+            robust=task.robust,
+        )
+        for name, values in sample.outcomes.items()
+    )
+    return Solution(first, estimate, outcomes)
+
+
+def _refitted(first: FirstStep, sample: Sample) -> tuple[Part, FloatArray]:
+    found = maximise(Point(first.point.parts, sample.sampling.weights), em_steps=3).point
+    logit = found.parts[0]
+    assert isinstance(logit, ClassLogit)
+    return found.parts[1], logit.probabilities[0]
+
+
+def _precision(task: Task, sample: Sample) -> FloatArray | None:
+    """Of a normal prior on the coefficients of covariates whose standard deviation is one; none on the intercept."""
+    if task.penalty is None:
+        return None
+    w = sample.weights / sample.weights.sum()
+    own = task.penalty * (w @ (sample.x - w @ sample.x) ** 2)
+    return np.where(np.array(task.design.terms) == INTERCEPT, 0.0, own)
+
+
+def _estimated(task: Task, first: FirstStep, model: Structural, sample: Sample, start: Solution | None) -> Estimate:
+    method = task.for_covariates
+    if method == "two-step":
+        return two_step(first, model, robust=task.robust)
+    if method == "three-step":
+        return three_step(first, model, assignment=task.assignment, robust=task.robust)
+    if method == "bch":
+        return bch(first, model, assignment=task.assignment)
+    if start is not None and start.estimate is not None:
+        own = start.estimate
+        logit, items, *more = own.parts
+        assert isinstance(logit, ClassLogit)
+        return one_step(first, model, items, more=tuple(more), begin=logit.beta, em_steps=3)
+    items_, more_ = one_step_parts(task, sample)
+    return one_step(first, model, items_, information=task.information, robust=task.robust, more=tuple(more_))
+
+
+def one_step_parts(task: Task, sample: Sample) -> tuple[Items, list[DirectEffects]]:
+    """Where one-step estimation starts: the items of the model, and those with direct effects by themselves."""
+    part, _, _ = measurement_of(task.model, task.model.tree.names[task.node], sample.table, sample.pattern)
+    assert isinstance(part, Items)
+    data, cards = part.data, part.data.cardinality
+    tables = (1 - SOFTENING) * part.tables + SOFTENING * np.repeat(1.0 / cards, cards)
+    names = [v.name for v in task.model.variables]
+    direct = []
+    for item, design, uniform in task.direct:
+        j = names.index(item)
+        own = tables[:, data.starts[j] : data.starts[j] + cards[j]]
+        z = design.matrix(sample.covariates)[:, 1:]
+        z = np.where(sample.known[:, None], z, 0.0)
+        direct.append(DirectEffects.begin(sample.table.codes[sample.pattern, j], z, own, uniform=uniform))
+    at = [names.index(item) for item, _, _ in task.direct]
+    kept = np.concatenate(
+        [np.arange(data.starts[j], data.starts[j] + cards[j]) for j in range(len(cards)) if j not in at]
+    )
+    rest = data if not at else data.without(at)
+    if not at:
+        rest = ItemData(data.codes, data.pattern, data.cardinality)
+    return Items(rest, tables[:, kept]), direct
+
+
+def _check(task: Task, found: Estimate, sample: Sample) -> None:
+    """Refuse coefficients that grow without bound, and warn of what makes standard errors doubtful."""
+    logit, n = found.logit, sample.x.shape[1]
+    used = sample.x[sample.weights > 0]
+    span = used.max(axis=0) - used.min(axis=0)
+    errors = np.sqrt(np.maximum(found.covariance.diagonal()[: logit.size], 0.0)).reshape(-1, n)
+    for row, k in enumerate(logit.others):
+        far = np.abs(logit.beta[k]) * span
+        lost = (far > 10) & ((errors[row] > np.abs(logit.beta[k])) | (errors[row] == 0) | (not found.converged))
+        if lost.any():
+            term = task.design.terms[int(np.argmax(np.where(lost, far, 0.0)))]
+            raise DataError(
+                "The covariate '{term}' separates class '{own}' from class '{reference}': its coefficient grows "
+                "without bound. Leave it out, group its values, or estimate with a prior that keeps coefficients "
+                "finite, {penalty}.",
+                term=term,
+                own=task.labels[k],
+                reference=task.labels[task.reference],
+                penalty=Advice("penalty", 0.1),
+            )
+    if not found.converged:
+        task.warn("The maximum of the likelihood was not reached; standard errors mean little.")
+    elif not found.regular:
+        task.warn("The rows do not determine all parameters; their standard errors are not to be trusted.")
