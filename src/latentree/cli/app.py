@@ -33,6 +33,7 @@ COMMANDS = {
     "impute": "impute",
     "query": "query",
     "sample-data": "sample_data",
+    "power": "power",
     "convert": "convert",
     "datasets": "datasets",
     "reproduce": "reproduce",
@@ -46,7 +47,7 @@ EXITS = {
     0: "Done.",
     FAILED: "Something is wrong with the data, the model or a file; the message says what.",
     MISUSED: "Wrong usage: an unknown option, a missing argument, a value that cannot be.",
-    INTERRUPTED: "Interrupted by Ctrl-C; 'learn', 'fit' and 'sample' still show and write what there is.",
+    INTERRUPTED: "Interrupted by Ctrl-C; 'learn', 'fit', 'sample' and 'power' still show and write what there is.",
 }
 
 EXAMPLES = """

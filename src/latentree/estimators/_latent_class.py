@@ -321,6 +321,8 @@ class LatentClass(NewRows, Relating, ClassPredictor, RowDensity, ModelEstimator)
         """Test the number of classes against one class fewer; see :func:`latentree.score.bootstrap_lrt`."""
         check_is_fitted(self)
         options.setdefault("n_jobs", effective_n_jobs(self.n_jobs))
+        if self._dirichlet() is None:
+            options.setdefault("fits", [self.fit_])
         k, (rng, _) = len(self.class_sizes_), generator(self.random_state)
         return score_functions.bootstrap_lrt(self.table_, k, rng=rng, n_replicates=n_replicates, **options)
 

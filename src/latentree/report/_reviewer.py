@@ -211,7 +211,8 @@ def reviewer_report(
         tests: dict[int, BootstrapLrt | LatentreeError] = {}
         if n_replicates:
             own: dict[str, Any] = {"n_replicates": n_replicates, "stop_after": stop_after, "n_jobs": n_jobs}
-            tests = bootstrap_tests(table, numbers, seed=seed, watch=watch, budget=budget, **own, **options)
+            own |= {"fits": ordered, "budget": budget, **options}
+            tests = bootstrap_tests(table, numbers, seed=seed, watch=watch, **own)
         mcar = mcar_test(table)
         done = [test for test in tests.values() if isinstance(test, BootstrapLrt) and test.p_value is not None]
         bound = int(errors.boundary.sum())
