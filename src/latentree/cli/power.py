@@ -45,8 +45,8 @@ POPULATION, ANALYSIS, OUTPUT = "What the data come from", "What is done with the
 @file(
     "--profiles",
     POPULATION,
-    "Without a model: a CSV file with a line for each class, its size in the column 'size', and in a column for each item "
-    "the probability of 1.",
+    "Without a model: a CSV file with a line for each class, its size in the column 'size', and in a column for each "
+    "item the probability of 1.",
 )
 @option("--n N,...", POPULATION, "Sample sizes.", required=True)
 @option(
@@ -80,9 +80,9 @@ POPULATION, ANALYSIS, OUTPUT = "What the data come from", "What is done with the
 def command(model: str | None, report: str | None, plot: str | None, force: bool, as_json: bool, **options: Any) -> int:
     """Say how many rows it takes: how often classes and effects are found in simulated data.
 
-    Data are drawn from the latent class model of the file MODEL, such as that of a pilot study, or from classes that are
-    stated. Each data set is fitted with 1, 2, ... classes. Shown is the share of data sets in which each criterion, and
-    bootstrap tests one after the other, find the right number, and with --effect the power of the Wald test of the
+    Data are drawn from the latent class model of the file MODEL, such as that of a pilot study, or from classes that
+    are stated. Each data set is fitted with 1, 2, ... classes. Shown is the share of data sets in which each criterion,
+    and bootstrap tests one after the other, find the right number, and with --effect the power of the Wald test of the
     covariate; all with Monte Carlo standard errors.
 
     Ctrl-C ends the simulation; what was done is shown and written, and the exit status is 130.

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.optimize import linear_sum_assignment
+from scipy.special import betaincinv
 
 from .. import score as criteria
 from .._model import Model
@@ -67,8 +68,9 @@ class PowerStudy:
         """One row for each sample size and each criterion or test.
 
         ``power`` is the share of data sets in which the true number of classes was found, or the covariate's effect;
-        ``error`` its Monte Carlo standard error; ``too_few`` and ``too_many`` are shares of wrong numbers of classes,
-        ``failed`` of data sets where nothing could be computed, which count as not found.
+        ``error`` its Monte Carlo standard error, ``lower`` and ``upper`` exact 95 % bounds; ``too_few`` and
+        ``too_many`` are shares of wrong numbers of classes, ``failed`` of data sets where nothing could be computed,
+        which count as not found.
         """
         k, out = self.population.n_classes, []
         for n in sorted({one["n"] for one in self.simulations}):
@@ -93,6 +95,8 @@ class PowerStudy:
                         "what": EFFECT if is_effect else name,
                         "power": share,
                         "error": sqrt(share * (1 - share) / len(own)),
+                        "lower": float(betaincinv(found, len(own) - found + 1, 0.025)) if found else 0.0,
+                        "upper": float(betaincinv(found + 1, len(own) - found, 0.975)) if found < len(own) else 1.0,
                         **numbers,
                         "failed": (len(own) - len(known)) / len(own),
                         "simulations": len(own),
@@ -108,7 +112,7 @@ class PowerStudy:
         k, effect = self.population.n_classes, self.population.effect
         text = [
             f"Share of simulated data sets in which {k} classes were found (criteria, and bootstrap tests one after "
-            f"the other at level {self.alpha:g}), with Monte Carlo standard errors."
+            f"the other at level {self.alpha:g}), with Monte Carlo standard errors and 95 % bounds."
         ]
         if effect is not None:
             text.append(
@@ -117,8 +121,9 @@ class PowerStudy:
             )
         if not self.reason.complete:
             text.append(f"Not all of {self.asked} simulations were done. {self.reason.message}")
-        columns = {"n": "N", "what": "found by", "power": "share", "error": "s.e.", "too_few": "too few"}
-        columns |= {"too_many": "too many", "estimate": "estimate", "failed": "failed", "simulations": "data sets"}
+        columns = {"n": "N", "what": "found by", "power": "share", "error": "s.e.", "lower": "from", "upper": "to"}
+        columns |= {"too_few": "too few", "too_many": "too many", "estimate": "estimate", "failed": "failed"}
+        columns["simulations"] = "data sets"
         return Section("power", "What is found", self.rows(), columns, text)
 
     def frame(self, backend: str = "pandas") -> Any:
