@@ -52,6 +52,7 @@ ORDER = [
     "datasets",
     "scale",
     "relate",
+    "planning",
     "estimators",
     "report",
     "cli",
@@ -68,8 +69,10 @@ LATE = {
     ("_model", "formats"): "Model.save, Model.to_bif and the like",
     ("_model", "report"): "Model.explore",
     ("relate", "report"): "Relation.plot",
+    ("planning", "report"): "PowerStudy as text, HTML and picture",
     ("comparison", "report"): "Comparison as text and HTML",
     ("estimators/_reporting", "report"): "summary(), report(), explore() of the estimators",
+    ("estimators/_latent_class", "report"): "the type of a reviewer's pack, in a signature",
 }
 # Every library that is not Python's own, and the rooms that may import it.
 LIBRARIES = {
@@ -86,8 +89,9 @@ LIBRARIES = {
         "_information",
         "scale",
         "relate",
+        "planning",
     },
-    "narwhals": {"formats", "datasets", "estimators", "comparison", "scale", "relate", "report", "cli"},
+    "narwhals": {"formats", "datasets", "estimators", "comparison", "scale", "relate", "planning", "report", "cli"},
     "sklearn": {"estimators"},
     "joblib": {"estimators"},
     "click": {"cli"},

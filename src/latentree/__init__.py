@@ -46,6 +46,7 @@ _HOME = {
     "learn": "search",
     "learn_classes": "cardinality",
     "load": "formats._models",
+    "power": "planning",
     "scores": "score",
     "standard_dimension": "dimension",
 }
@@ -61,6 +62,7 @@ _MODULES = (
     "formats",
     "infer",
     "method",
+    "planning",
     "prediction",
     "relate",
     "report",

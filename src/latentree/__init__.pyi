@@ -12,6 +12,7 @@ from . import (
     formats as formats,
     infer as infer,
     method as method,
+    planning as planning,
     prediction as prediction,
     relate as relate,
     report as report,
@@ -50,6 +51,7 @@ from .estimators import (
     compare as compare,
 )
 from .formats._models import load as load
+from .planning import power as power
 from .runner import Budget as Budget, Progress as Progress, StopReason as StopReason
 from .score import scores as scores
 from .search import learn as learn

@@ -293,6 +293,7 @@ def bootstrap_tests(
     n_classes: Iterable[int],
     *,
     seed: int,
+    fits: Sequence[Fit] = (),
     watch: Callable[[int], OnProgress | None] | None = None,
     **options: Any,
 ) -> dict[int, criteria.BootstrapLrt | LatentreeError]:
@@ -306,18 +307,23 @@ def bootstrap_tests(
         Numbers of classes; 1 has nothing to be tested against.
     seed : int
         Every test begins with it.
+    fits : sequence of Fit, optional
+        Fits of the data that are known already. What a test finds is known to the next.
     watch : callable, optional
         Told the number of classes before each test; gives what takes its progress events.
     **options
         Those of :func:`latentree.score.bootstrap_lrt`.
     """
     found: dict[int, criteria.BootstrapLrt | LatentreeError] = {}
+    known = list(fits)
     for k in n_classes:
         if k > 1:
             try:
                 on_progress = None if watch is None else watch(k)
                 rng = np.random.default_rng(seed)
-                found[k] = criteria.bootstrap_lrt(table, k, rng=rng, on_progress=on_progress, **options)
+                test = criteria.bootstrap_lrt(table, k, rng=rng, fits=known, on_progress=on_progress, **options)
+                known += [test.null, test.alternative]
+                found[k] = test
             except LatentreeError as error:
                 found[k] = error
     return found

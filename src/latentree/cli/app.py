@@ -35,6 +35,7 @@ COMMANDS = {
     "refit": "refit",
     "dimension": "dimension",
     "sample-data": "sample_data",
+    "power": "power",
     "convert": "convert",
     "datasets": "datasets",
     "reproduce": "reproduce",
@@ -48,7 +49,7 @@ EXITS = {
     0: "Done.",
     FAILED: "Something is wrong with the data, the model or a file; the message says what.",
     MISUSED: "Wrong usage: an unknown option, a missing argument, a value that cannot be.",
-    INTERRUPTED: "Interrupted by Ctrl-C; 'learn', 'fit' and 'sample' still show and write what there is.",
+    INTERRUPTED: "Interrupted by Ctrl-C; 'learn', 'fit', 'sample' and 'power' still show and write what there is.",
 }
 
 EXAMPLES = """

@@ -105,7 +105,8 @@ def _tests(table: Table, comparison: Comparison, n_replicates: int, options: dic
     numbers = [row["n_classes"] for row in comparison.table if row["n_classes"] > 1]
     own = {"n_replicates": n_replicates, "n_jobs": options["n_jobs"], "budget": clock_for(options["time_limit"], table)}
     with meter(len(numbers)) as shown:
-        return bootstrap_tests(table, numbers, seed=options["seed"], watch=shown.watch, **own)
+        known = comparison.fits
+        return bootstrap_tests(table, numbers, seed=options["seed"], fits=known, watch=shown.watch, **own)
 
 
 def _plain_test(k: int, test: BootstrapLrt | LatentreeError) -> dict[str, Any]:

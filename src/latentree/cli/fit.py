@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, cast
@@ -10,7 +11,7 @@ import click
 
 from ..cardinality._registry import DEFAULT, learning_methods, require_time_limit
 from .app import INTERRUPTED
-from .command import command as command_, flag, option, session, warn, whole
+from .command import command as command_, file, flag, option, session, warn, whole
 from .options import (
     assign_option,
     data_argument,
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from .._table import Table
     from ..comparison import Comparison
     from ..estimation import Estimate, Fit
+    from ..report import Page, ReviewerReport
     from ..report._contents import ClassReport, TreeReport
     from ..runner import Clock
     from .data import Source
@@ -42,6 +44,7 @@ latentree fit survey.csv --drop id --classes 1-6 --out model.json --assign rows.
 latentree fit survey.csv --columns sex,smokes,age --bins age=3 --classes 3
 latentree fit counts.csv --weights n --classes 2-5 --score aic --n-init 200 --seed 1
 latentree fit survey.csv --drop id --max-classes 6 --score aic
+latentree fit survey.csv --drop id --classes 1-5 --reviewer --report pack.html
 latentree fit big.csv --classes 2-20 --time-limit 60 --json > fit.json
 latentree fit big.csv --classes 2-20 --resume big.checkpoint --out model.json
 """
@@ -87,6 +90,19 @@ MODELS, OUTPUT = "Which models", "Output"
     OUTPUT,
     "Also G2 and X2, bivariate residuals, how surely rows belong to their classes, and more scores.",
 )
+@flag(
+    "--reviewer",
+    OUTPUT,
+    "Also what reviewers ask for: missing cells, all models in one table, bootstrap and Vuong-Lo-Mendell-Rubin tests, "
+    "classification, residuals, items between classes, intervals and the SMART-LCA checklist.",
+)
+@whole(
+    "--bootstrap", OUTPUT, "Data sets that each bootstrap test of --reviewer draws. Default: 99; 0 for no test.", min=0
+)
+@whole(
+    "--stop-after", OUTPUT, "End a bootstrap test once N of them have a likelihood ratio as large as that of the data."
+)
+@file("--report", OUTPUT, "Write a report to this file (.html); with --reviewer, what reviewers ask for.")
 def command(
     data: str,
     out: str | None,
@@ -94,6 +110,8 @@ def command(
     force: bool,
     everything: bool,
     statistics: bool,
+    reviewer: bool,
+    report: str | None,
     as_json: bool,
     **options: Any,
 ) -> int:
@@ -112,12 +130,14 @@ def command(
     from ..engine._plan import SharedPlans, sharing
     from ..report import describe
     from .data import read_to_learn
-    from .files import CHECKPOINT, MODEL, ROWS, Outputs
+    from .files import CHECKPOINT, MODEL, PAGE, ROWS, Outputs
     from .limit import NO_STATISTICS, Limit
     from .rows import header
 
     resume = options["resume"]
     files = {"--out": (MODEL, out), "--assign": (ROWS, assign), "--resume": (CHECKPOINT, resume)}
+    files["--report"] = (PAGE, report)
+    _check_reviewer(reviewer, options)
     outputs = Outputs("fit", files, [data, options["start"]], force=force)
     if options["classes"] is not None:
         _refuse_learning(options)
@@ -137,14 +157,21 @@ def command(
     plans: SharedPlans = {}
     with limit.finishing(comparison.interrupted) as finishing, sharing(plans):
         short = statistics and finishing.without_statistics()
-        report = describe(best, statistics=statistics and not short, search=comparison.search, estimate=estimate)
-        report["notes"] += [NO_STATISTICS] if short else []
+        described = describe(best, statistics=statistics and not short, search=comparison.search, estimate=estimate)
+        described["notes"] += [NO_STATISTICS] if short else []
+    pack = _reviewed(best, comparison, options) if reviewer and not comparison.interrupted else None
     with outputs.until_interrupted(), sharing(plans):
-        _write(best, report, source, options, outputs, out, assign)
+        _write(best, described, source, options, outputs, out, assign)
+        if report is not None:
+            outputs.write_page(_page(best, pack), report)
+            note(f"Report written to '{report}'.")
         if as_json:
-            emit(_document(best, report, comparison, source))
+            document = _document(best, described, comparison, source)
+            emit(document if pack is None else {**document, "reviewer": pack.to_dict()})
         else:
-            _show(report, comparison, everything)
+            _show(described, comparison, everything)
+            if pack is not None:
+                click.echo("\n" + pack.to_text(width=max(shutil.get_terminal_size().columns, 100)))
     if finishing.interrupted and not comparison.interrupted:
         note("Interrupted after the fitting: this is its result.")
         return INTERRUPTED
@@ -207,6 +234,46 @@ def learned(table: Table, options: dict[str, Any], scores: Sequence[str], clock:
             n_jobs=options["n_jobs"],
         )
     return searched(found, scores, seed=options["seed"])
+
+
+def _check_reviewer(reviewer: bool, options: dict[str, Any]) -> None:
+    """Refuse what does not go together with, or without, the reviewer's pack."""
+    for name in ("bootstrap", "stop_after"):
+        if options[name] is not None and not reviewer:
+            raise click.UsageError(f"--{name.replace('_', '-')} is for --reviewer: add it, or use 'latentree compare'.")
+    if reviewer and options["prior"] not in (None, 1):
+        raise click.UsageError("--reviewer is about maximum likelihood: leave out --prior.")
+
+
+def _reviewed(best: Fit, comparison: Comparison, options: dict[str, Any]) -> ReviewerReport:
+    """What reviewers ask for; if the number of classes was learned, of 1 to one more than that."""
+    from ..comparison import compare_classes
+    from ..report import reviewer_report
+    from .progress import meter
+
+    k = int(best.model.tree.cardinality[0])
+    fits = {int(fit.model.tree.cardinality[0]): fit for fit in comparison.fits}
+    if comparison.search is not None:
+        own = {name: options[name] for name in ("n_init", "tol", "n_jobs")}
+        others = compare_classes(best.table, {*range(1, k + 2)} - {k}, rng=options["seed"], baseline=False, **own)
+        fits |= {int(fit.model.tree.cardinality[0]): fit for fit in others.fits}
+    replicates = 99 if options["bootstrap"] is None else options["bootstrap"]
+    with meter(len(fits) - 1) as shown:
+        return reviewer_report(
+            fits.values(),
+            k,
+            seed=options["seed"],
+            n_replicates=replicates,
+            stop_after=options["stop_after"],
+            n_jobs=options["n_jobs"],
+            watch=shown.watch,
+        )
+
+
+def _page(best: Fit, pack: ReviewerReport | None) -> Page:
+    from ..report import write_report
+
+    return write_report(best) if pack is None else pack.to_html()
 
 
 def _refuse_learning(options: dict[str, Any]) -> None:

@@ -132,16 +132,18 @@ def successive_halving(
     finalists: int = 1,
     tol: float = TOLERANCE,
     early_tol: float | None = None,
+    first: int = 1,
     max_iterations: int = ITERATIONS,
     on_progress: OnProgress | None = None,
 ) -> StopReason | None:
     """Let the best ``1/q`` of some runs go on after 1, 3, 7, 15, ... steps, and the finalists to the end.
 
-    ``early_tol`` is the tolerance before the finalists are chosen, ``tol`` unless given. Of runs that were resumed
-    fewer are left than ``n_init``: how many tells how far they were. Returns why it stopped early, if it did.
+    ``first`` is how many steps come before the first choice: a later one costs more and judges better. ``early_tol`` is
+    the tolerance before the finalists are chosen, ``tol`` unless given. Of runs that were resumed fewer are left than
+    ``n_init``: how many tells how far they were. Returns why it stopped early, if it did.
     """
     n = left = len(runs) if n_init is None else n_init
-    steps, stopped = 1, None
+    steps, stopped = first, None
     while stopped is None and left > finalists and steps < max_iterations:
         fewer = max(finalists, int(left / q))
         if len(runs) == left:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any, Literal, Self
+from typing import TYPE_CHECKING, Any, Literal, Self
 
 from joblib import effective_n_jobs
 from numpy.typing import ArrayLike
@@ -17,8 +17,9 @@ from .._table import as_table
 from .._types import FloatArray
 from ..cardinality import learn_classes
 from ..cardinality._task import Criterion
-from ..comparison import search_summary
+from ..comparison import compare_classes, search_summary
 from ..diagnostics import findings
+from ..errors import ModelError
 from ..estimation import ITERATIONS, TOLERANCE, Estimate, Fit, fit_classes
 from ..estimation._smoothing import smoothed_classes
 from ..prediction import row_quantiles
@@ -38,6 +39,9 @@ from ._inputs import (
 )
 from ._new_rows import NewRows
 from ._relating import Relating
+
+if TYPE_CHECKING:
+    from ..report import ReviewerReport
 
 __all__ = ["LatentClass"]
 
@@ -317,8 +321,51 @@ class LatentClass(NewRows, Relating, ClassPredictor, RowDensity, ModelEstimator)
         """Test the number of classes against one class fewer; see :func:`latentree.score.bootstrap_lrt`."""
         check_is_fitted(self)
         options.setdefault("n_jobs", effective_n_jobs(self.n_jobs))
+        if self._dirichlet() is None:
+            options.setdefault("fits", [self.fit_])
         k, (rng, _) = len(self.class_sizes_), generator(self.random_state)
         return score_functions.bootstrap_lrt(self.table_, k, rng=rng, n_replicates=n_replicates, **options)
+
+    def reviewer_report(
+        self, max_classes: int | None = None, *, n_replicates: int = 99, stop_after: int | None = None, **options: Any
+    ) -> ReviewerReport:
+        """Return what reviewers of a latent class analysis ask for; printing it shows it.
+
+        Variables and missing cells, all models up to ``max_classes`` in one table, tests of the number of classes,
+        classification, residuals, items between classes, intervals and the SMART-LCA checklist.
+
+        Parameters
+        ----------
+        max_classes : int, optional
+            The other models have 1 to so many classes. Default: one more than this model.
+        n_replicates : int, default 99
+            Data sets that each bootstrap test draws; 0 leaves these tests out.
+        stop_after : int, optional
+            End a bootstrap test once so many of them are at least as large; see
+            :func:`latentree.score.bootstrap_lrt`.
+        **options
+            Those of :func:`latentree.report.reviewer_report`.
+
+        Examples
+        --------
+        >>> import latentree as lt
+        >>> lca = LatentClass(2, random_state=0).fit(lt.datasets.load_frame("carcinoma"))
+        >>> pack = lca.reviewer_report(n_replicates=19)
+        >>> pack.frame("tests")[["classes", "bootstrap_p"]].to_dict("list")
+        {'classes': ['1 against 2', '2 against 3'], 'bootstrap_p': [0.05, 0.05]}
+        """
+        check_is_fitted(self)
+        if self._dirichlet() is not None:
+            raise ModelError("Likelihood-ratio tests and criteria are about maximum likelihood: fit without a prior.")
+        k = len(self.class_sizes_)
+        most = k + 1 if max_classes is None else int(max_classes)
+        rng, seed = generator(self.random_state)
+        own = {"n_init": self.n_init, "tol": self.tol, "n_jobs": int(effective_n_jobs(self.n_jobs))}
+        others = [number for number in range(1, max(most, k) + 1) if number != k]
+        fits = compare_classes(self.table_, others, rng=rng, baseline=False, **own).fits if others else ()
+        options.setdefault("n_jobs", own["n_jobs"])
+        options.setdefault("seed", 0 if seed is None else seed)
+        return self._reviewed((*fits, self.fit_), k, n_replicates=n_replicates, stop_after=stop_after, **options)
 
     def _kept(self) -> Model:
         report = self.report()

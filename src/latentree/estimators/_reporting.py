@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 from sklearn.utils.validation import check_is_fitted
@@ -11,7 +12,8 @@ from .._model import Model
 from .._table import Table
 
 if TYPE_CHECKING:
-    from ..report import Page
+    from ..estimation import Fit
+    from ..report import Page, ReviewerReport
     from ..report._contents import Contents
 
 __all__ = ["Reporting"]
@@ -68,6 +70,11 @@ class Reporting:
 
         contents = cast("Contents", self.report(**options))
         return Shown(to_text(contents, width=width, max_variables=max_variables, max_states=max_states))
+
+    def _reviewed(self, fits: Iterable[Fit], n_classes: int, **options: Any) -> ReviewerReport:
+        from ..report import reviewer_report
+
+        return reviewer_report(fits, n_classes, **options)
 
     def explore(self, path: str | os.PathLike[str] | None = None, **options: Any) -> Page:
         """Make the explorer page of the model, its data and how it grew, which notebooks show.

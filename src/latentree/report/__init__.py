@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from ._latent_class import describe_classes, profiles
     from ._printable import printable
     from ._report import Report, describe, describe_run, describe_tree
+    from ._reviewer import ReviewerReport, reviewer_report
     from ._sampled import describe_draws
     from ._statistics import statistics
     from ._text import Shown, render, to_text
@@ -35,6 +36,7 @@ _NAMES = {
     "._latent_class": ("describe_classes", "profiles"),
     "._printable": ("printable",),
     "._report": ("Report", "describe", "describe_run", "describe_tree"),
+    "._reviewer": ("ReviewerReport", "reviewer_report"),
     "._sampled": ("describe_draws",),
     "._statistics": ("statistics",),
     "._text": ("Shown", "render", "to_text"),
@@ -48,6 +50,7 @@ __all__ = [
     "Finding",
     "Page",
     "Report",
+    "ReviewerReport",
     "Shown",
     "bootstrap_tests",
     "checked_trace",
@@ -67,6 +70,7 @@ __all__ = [
     "printable",
     "profiles",
     "render",
+    "reviewer_report",
     "run_findings",
     "search_result",
     "searched",

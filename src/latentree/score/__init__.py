@@ -17,14 +17,17 @@ _MODULES = {
     "_criteria": ("aic", "aic3", "bic", "bice", "caic", "draper", "sabic"),
     "_cross_validation": ("CrossValidation", "cross_validated", "cv"),
     "_holdout": ("empirical_kl", "holdout", "split"),
+    "_items": ("ItemTest", "item_tests"),
     "_laplace": ("information", "laplace"),
     "_marginal": ("marginal_likelihood",),
+    "_mcar": ("McarTest", "mcar_test"),
     "_mode": ("likelihood_mode", "posterior_mode"),
     "_residuals": ("BivariateResiduals", "bivariate_residuals"),
     "_scores": ("ScoreValue", "scores"),
     "_separation": ("entropy", "relative_entropy"),
     "_uncertainty": ("StandardErrors", "standard_errors"),
     "_variational": ("variational", "variational_trace"),
+    "_vuong": ("VuongTest", "vuong_lrt"),
 }
 _HOME = {name: module for module, names in _MODULES.items() for name in names}
 

@@ -31,8 +31,10 @@ from ._criteria import (
 )
 from ._cross_validation import CrossValidation as CrossValidation, cross_validated as cross_validated, cv as cv
 from ._holdout import empirical_kl as empirical_kl, holdout as holdout, split as split
+from ._items import ItemTest as ItemTest, item_tests as item_tests
 from ._laplace import information as information, laplace as laplace
 from ._marginal import marginal_likelihood as marginal_likelihood
+from ._mcar import McarTest as McarTest, mcar_test as mcar_test
 from ._mode import likelihood_mode as likelihood_mode, posterior_mode as posterior_mode
 from ._registry import SCORES as SCORES, Penalty as Penalty, Score as Score
 from ._residuals import BivariateResiduals as BivariateResiduals, bivariate_residuals as bivariate_residuals
@@ -40,3 +42,4 @@ from ._scores import ScoreValue as ScoreValue, scores as scores
 from ._separation import entropy as entropy, relative_entropy as relative_entropy
 from ._uncertainty import StandardErrors as StandardErrors, standard_errors as standard_errors
 from ._variational import variational as variational, variational_trace as variational_trace
+from ._vuong import VuongTest as VuongTest, vuong_lrt as vuong_lrt

@@ -7,32 +7,37 @@ on the seed alone; a time limit or Ctrl-C leaves those that were done.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import betaincinv
 
 from .._data import Data
 from .._model import Model
-from .._options import Whole, check
+from .._options import Number, OneOf, Whole, check
 from .._table import Table
-from .._tree import Tree
 from .._types import FloatArray
 from ..errors import DataError
 from ..estimation import Fit, fit_classes, restart_em
 from ..infer import sample
 from ..runner import Budget, Clock, OnProgress, Progress, StopReason, run, spawn
-from ._absolute import divergence, expected_counts, fit_statistics, matched
+from ._absolute import cells, divergence, expected_counts, fit_statistics, matched
 from ._mode import refit
+from ._replicates import ClassStarts, WarmFits, one_class_more, ratio
 
 Result = TypeVar("Result")
+Restarts = Literal["warm", "full"]
 
 SPLIT = 0.2
-"""How far the two halves of a class that is split to start from are moved apart."""
+"""How far the halves of the class that is split to start from are moved when the data are fitted."""
+
+ALL_CELLS = 2**16
+"""Up to so many possible rows, replicates are drawn as counts of all of them, if that is less than the rows to draw."""
 
 NEARLY = 1e-9
 """Weights this close to whole numbers, relatively, are whole."""
@@ -176,6 +181,8 @@ class BootstrapLrt:
         The fits with k - 1 and with k classes.
     reason : StopReason
         Why it ended.
+    stop_after : int or None
+        How many replicates at least as large end the test, if it may end early.
     """
 
     k: int
@@ -185,19 +192,48 @@ class BootstrapLrt:
     null: Fit
     alternative: Fit
     reason: StopReason
+    stop_after: int | None = None
 
     @property
     def n_replicates(self) -> int:
         """How many replicates were done."""
         return len(self.replicates)
 
+    @property
+    def n_exceeding(self) -> int:
+        """How many replicates have a statistic at least as large as that of the data."""
+        return exceeding(self.statistic, self.replicates)
+
+    @property
+    def stopped_early(self) -> bool:
+        """Whether the test ended because enough replicates were at least as large."""
+        return self.stop_after is not None and self.n_exceeding >= self.stop_after
+
+    def interval(self, level: float = 0.95) -> tuple[float, float]:
+        """Bounds of what the p-value would be with any number of replicates: exact, also after stopping early.
+
+        Clopper and Pearson's, of a binomial number of replicates that are at least as large; of a test that ended early
+        the negative binomial number of replicates that it took. (0, 1) without replicates.
+        """
+        check("BootstrapLrt.interval", level=(level, Number(above=0, below=1)))
+        n, k, tail = self.n_replicates, self.n_exceeding, (1 - level) / 2
+        lower = float(betaincinv(k, n - k + 1, tail)) if k else 0.0
+        least = k if self.stopped_early else k + 1  # the last replicate of a test that ended early had to be large
+        upper = float(betaincinv(least, n - k, 1 - tail)) if n > k else 1.0
+        return lower, upper
+
     def to_dict(self) -> dict[str, Any]:
         """Return plain values that JSON can hold."""
+        lower, upper = self.interval()
         return {
             "n_classes": self.k,
             "statistic": self.statistic,
             "p_value": self.p_value,
             "n_replicates": self.n_replicates,
+            "n_exceeding": self.n_exceeding,
+            "interval": [lower, upper],
+            "stop_after": self.stop_after,
+            "stopped_early": self.stopped_early,
             "reason": self.reason.value,
         }
 
@@ -208,8 +244,11 @@ def bootstrap_lrt(
     *,
     rng: np.random.Generator,
     n_replicates: int = 100,
-    n_init: int = 32,
-    finalists: int = 8,
+    stop_after: int | None = None,
+    restarts: Restarts = "warm",
+    fits: Sequence[Fit] = (),
+    n_init: int = 64,
+    finalists: int = 16,
     n_jobs: int = 1,
     on_progress: OnProgress | None = None,
     budget: Budget | Clock | None = None,
@@ -235,9 +274,20 @@ def bootstrap_lrt(
         Source of the starts and the replicates.
     n_replicates : int, default 100
         How many data sets to draw.
+    stop_after : int, optional
+        End as soon as this many replicates are at least as large, h of l say: the p-value is then h / l (Besag &
+        Clifford, Biometrika 78 (1991) 301-304). Its standard error is at most about 1 / sqrt(h) of it, and far fewer
+        replicates are needed where it is not small. If fewer are large, nothing changes.
+    restarts : {"warm", "full"}, default "warm"
+        How replicates are fitted. ``warm``: from the model that they were drawn from, from its classes split and from
+        a few random starts; those whose statistic is close to that of the data from more. ``full``: as the data are,
+        which takes five to ten times as long. With too few starts the p-value may be wrong either way.
+    fits : sequence of Fit, optional
+        Fits of the data that are known already; one with k - 1 or k classes is used if it is better than what is found.
     n_init, finalists
-        Starts of each fit, and how many are run to the end. Data and replicates are treated alike: with too few starts
-        the p-value may be wrong either way. One of the starts of k classes is the fit of k - 1 with a class split.
+        Starts of each fit of the data, and how many are run to the end: more than a fit usually has, since a maximum
+        that is missed here makes the test of something else. One of the starts of k classes is the fit of k - 1 with a
+        class split.
     n_jobs, on_progress, budget
         As in :func:`bootstrap_fit`. The time limit holds for the replicates.
     **options
@@ -254,56 +304,76 @@ def bootstrap_lrt(
     >>> round(found.statistic, 2), found.p_value
     (78.36, 0.05)
     """
-    check("bootstrap_lrt", k=(k, Whole(2)))
+    check("bootstrap_lrt", k=(k, Whole(2)), restarts=(restarts, OneOf("warm", "full")))
+    if stop_after is not None:
+        check("bootstrap_lrt", stop_after=(stop_after, Whole(1)))
     clock = budget if isinstance(budget, Clock) else (budget or Budget()).start()
     settings = {"n_init": n_init, "finalists": finalists, **options}
-    null, alternative, statistic = _both(table, int(k), rng, **settings)
+    null, alternative = (_better(own, fits) for own in _both(table, int(k), rng, **settings)[:2])
+    statistic = ratio(null.log_likelihood, alternative.log_likelihood)
     if StopReason.INTERRUPTED in (null.reason, alternative.reason):
-        return BootstrapLrt(int(k), statistic, None, np.empty(0), null, alternative, StopReason.INTERRUPTED)
+        return BootstrapLrt(int(k), statistic, None, np.empty(0), null, alternative, StopReason.INTERRUPTED, stop_after)
     resampler = Resampler.of(null.model, table)
+    warm = WarmFits.of(null.model, statistic, options) if restarts == "warm" else None
 
     def one(own: np.random.Generator) -> float:
-        return _both(resampler.draw(own), int(k), own, **settings)[2]
+        drawn = resampler.draw(own)
+        return _both(drawn, int(k), own, **settings)[2] if warm is None else warm.statistic(drawn, own)
+
+    def enough(done: Sequence[float]) -> bool:
+        return stop_after is not None and exceeding(statistic, np.array(done)) >= stop_after
 
     done, reason = replicate(
-        one, n_replicates, rng, stage="likelihood ratio", n_jobs=n_jobs, on_progress=on_progress, budget=clock
+        one,
+        n_replicates,
+        rng,
+        stage="likelihood ratio",
+        enough=enough,
+        n_jobs=n_jobs,
+        on_progress=on_progress,
+        budget=clock,
     )
     drawn = np.array(done, dtype=np.float64)
-    return BootstrapLrt(int(k), statistic, bootstrap_p(statistic, drawn), drawn, null, alternative, reason)
+    p = bootstrap_p(statistic, drawn, stop_after)
+    return BootstrapLrt(int(k), statistic, p, drawn, null, alternative, reason, stop_after)
 
 
-def bootstrap_p(statistic: float, replicates: FloatArray) -> float | None:
+def bootstrap_p(statistic: float, replicates: FloatArray, stop_after: int | None = None) -> float | None:
     """(1 + #{replicates at least as large}) / (1 + n), never zero (Davison & Hinkley 1997, 4.2.3); None if n is 0.
 
-    Differences that come from where EM stopped do not count.
+    If the replicates ended with the one that made it ``stop_after``, # / n (Besag & Clifford 1991).
     """
-    if len(replicates) == 0:
+    n, large = len(replicates), exceeding(statistic, replicates)
+    if n == 0:
         return None
-    return float((1 + (replicates >= statistic - TIE).sum()) / (1 + len(replicates)))
+    return large / n if stop_after is not None and large >= stop_after else (1 + large) / (1 + n)
+
+
+def exceeding(statistic: float, replicates: FloatArray) -> int:
+    """How many replicates are at least as large; differences that come from where EM stopped do not count."""
+    return int((replicates >= statistic - TIE).sum())
+
+
+def _better(found: Fit, known: Sequence[Fit]) -> Fit:
+    """The best of fits with the same number of classes, by the objective that was climbed."""
+    k = found.model.tree.cardinality[0]
+    alike = [fit for fit in known if fit.model.tree.is_star and fit.model.tree.cardinality[0] == k]
+    best = max([found, *alike], key=lambda fit: fit.objective)
+    return best if best.objective > found.objective + TIE else found
 
 
 def _both(table: Table, k: int, rng: np.random.Generator, **options: Any) -> tuple[Fit, Fit, float]:
     null = fit_classes(table, k - 1, rng=rng, **options)
-    halved = _split_class(null.model, rng)
+    shares = null.model.table(0)[0]
+    own = int(rng.choice(len(shares), p=shares / shares.sum()))
+    starts = ClassStarts.of(one_class_more(null.model.tree))
+    # with it as a start, k classes hardly fit worse than k - 1
+    halved = Model(
+        starts.tree, null.model.variables, starts.split(null.model.parameters, np.array([own]), rng, SPLIT)[0]
+    )
     finalists = min(options.pop("finalists"), options["n_init"])
     alternative = restart_em(halved, table, rng=rng, include=True, finalists=finalists, **options)
-    return null, alternative, max(2 * (alternative.log_likelihood - null.log_likelihood), 0.0)
-
-
-def _split_class(model: Model, rng: np.random.Generator) -> Model:
-    """Make one class two, moved apart at random; with it as a start, k classes hardly fit worse than k - 1."""
-    shares = model.table(0)[0]
-    own = int(rng.choice(len(shares), p=shares / shares.sum()))
-    tree = Tree.star(len(shares) + 1, [v.cardinality for v in model.variables])
-    parts = [np.append(shares, shares[own] / 2)]
-    parts[0][own] /= 2
-    for v in model.tree.manifest:
-        table = model.table(int(v))
-        away = SPLIT * rng.dirichlet(np.ones(table.shape[1]))
-        moved = table.copy()
-        moved[own] = (1 - SPLIT) * table[own] + away
-        parts.append(np.vstack([moved, table[own]]).ravel())
-    return Model(tree, model.variables, np.concatenate(parts))
+    return null, alternative, ratio(null.log_likelihood, alternative.log_likelihood)
 
 
 # ---- replicates -------------------------------------------------------------------------------------------------
@@ -317,6 +387,8 @@ class Resampler:
     n_rows: NDArray[np.int64]  # rows to draw for each pattern of missing cells
     rest: FloatArray  # weight of one more row for each of these patterns; 0 for none
     missing: NDArray[np.bool_]  # the patterns of missing cells
+    cells: NDArray[np.int16] | None = None  # all possible rows, if they are few
+    chances: FloatArray | None = None  # and their probabilities
 
     @classmethod
     def of(cls, model: Model, table: Data) -> Resampler:
@@ -324,19 +396,34 @@ class Resampler:
         own = matched(model, table)
         missing, group = np.unique(own.codes < 0, axis=0, return_inverse=True)
         weights = np.bincount(group.ravel(), weights=own.weights).astype(np.float64)
-        return cls(model, *whole_and_rest(weights), missing)
+        n_rows, rest = whole_and_rest(weights)
+        if cells(model) * len(missing) > min(ALL_CELLS, int(n_rows.sum())):
+            return cls(model, n_rows, rest, missing)
+        sizes = [v.cardinality for v in model.variables]
+        every = np.stack(np.unravel_index(np.arange(cells(model)), sizes), axis=1).astype(np.int16)
+        chances = expected_counts(model, Table.from_codes(every, model.variables), 1.0)
+        return cls(model, n_rows, rest, missing, every, chances / chances.sum())
 
     def draw(self, rng: np.random.Generator) -> Table:
         """Draw a data set."""
-        codes = sample(self.model, int(self.n_rows.sum()), rng)
-        codes[np.repeat(self.missing, self.n_rows, axis=0)] = -1
+        codes, weights = self._whole_rows(rng)
         parts = self.rest > 0
-        if not parts.any():
-            return Table.from_codes(codes, self.model.variables)
-        more = sample(self.model, int(parts.sum()), rng)
-        more[self.missing[parts]] = -1
-        weights = np.concatenate([np.ones(len(codes)), self.rest[parts]])
-        return Table.from_codes(np.vstack([codes, more]), self.model.variables, weights)
+        if parts.any():
+            more = sample(self.model, int(parts.sum()), rng)
+            more[self.missing[parts]] = -1
+            codes, weights = np.vstack([codes, more]), np.concatenate([weights, self.rest[parts]])
+        return Table.from_codes(codes, self.model.variables, weights)
+
+    def _whole_rows(self, rng: np.random.Generator) -> tuple[NDArray[np.int16], FloatArray]:
+        if self.cells is None or self.chances is None:
+            codes = sample(self.model, int(self.n_rows.sum()), rng)
+            codes[np.repeat(self.missing, self.n_rows, axis=0)] = -1
+            return codes, np.ones(len(codes))
+        counts = rng.multinomial(self.n_rows, self.chances).reshape(len(self.n_rows), -1)
+        pattern, cell = np.nonzero(counts)
+        codes = self.cells[cell]
+        codes[self.missing[pattern]] = -1
+        return codes, counts[pattern, cell].astype(np.float64)
 
 
 def whole_and_rest(weights: FloatArray) -> tuple[NDArray[np.int64], FloatArray]:
@@ -362,11 +449,15 @@ def replicate(
     rng: np.random.Generator,
     *,
     stage: str,
+    enough: Callable[[Sequence[Result]], bool] | None = None,
     n_jobs: int = 1,
     on_progress: OnProgress | None = None,
     budget: Budget | Clock | None = None,
 ) -> tuple[list[Result], StopReason]:
-    """Do a task with ``n`` generators of its own, in threads, and return the results in order."""
+    """Do a task with ``n`` generators of its own, in threads, and return the results in order.
+
+    It ends when ``enough`` says so of the results in this order, so that threads do not change where.
+    """
     check("a bootstrap", n_replicates=(n, Whole(1)), n_jobs=(n_jobs, Whole(1)))
     clock = budget if isinstance(budget, Clock) else (budget or Budget()).start()
     generators = iter(spawn(rng, int(n)))
@@ -384,8 +475,11 @@ def replicate(
             if on_progress is not None:
                 on_progress(Progress(stage, i, int(n), None, clock.elapsed))
 
+        def ended(done: tuple[Result, ...], i: int) -> StopReason | None:
+            return StopReason.FINISHED if i == n or (enough is not None and enough(done)) else None
+
         none: tuple[Result, ...] = ()
-        end = run(none, step, budget=clock, done=lambda _, i: StopReason.FINISHED if i == n else None, on_step=tell)
+        end = run(none, step, budget=clock, done=ended, on_step=tell)
     return list(end.state), end.reason
 
 
