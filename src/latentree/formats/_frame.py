@@ -24,7 +24,7 @@ from ._warnings import warn_of_many_states, warn_of_never_seen, warn_of_variable
 
 __all__ = ["MISSING_TEXTS", "table_from", "values_of"]
 
-MissingCodes = str | Collection[Any] | Mapping[Any, Any] | None
+MissingCodes = str | Collection[Any] | Mapping[Any, Any] | Callable[[str], Missing] | None
 
 MISSING_TEXTS = ("", "?", ".", "NA", "N/A", "n/a", "#N/A", "<NA>", "NaN", "nan", "NULL", "null")
 """Text cells that count as missing, blanks around them aside.
@@ -262,7 +262,7 @@ def code_columns(
     return Table.from_codes(codes, variables, weights, n)
 
 
-MOST_WRONG = 20
+MOST_WRONG = 12
 """What is wrong with more columns is counted, not told."""
 
 
@@ -320,6 +320,8 @@ def missing_by_column(given: MissingCodes, names: Collection[str]) -> Callable[[
     >>> 99 in codes("age"), 99 in codes("sex"), "k.A." in codes("sex"), "NA" in codes("sex")
     (True, False, True, True)
     """
+    if callable(given):
+        return given
     if not isinstance(given, Mapping):
         everywhere = Missing(_as_codes(given))
         return lambda name: everywhere
