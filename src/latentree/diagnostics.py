@@ -261,7 +261,9 @@ def guessed_orders(variables: Sequence[Variable], most: int = 3) -> Iterator[Fin
         scales: dict[tuple[Any, ...], list[str]] = {}
         for v in own:
             scales.setdefault(v.states, []).append(v.name)
-        told = [f"{_some_names(names)} ({' < '.join(map(str, states))})" for states, names in list(scales.items())[:most]]
+        told = [
+            f"{_some_names(names)} ({' < '.join(map(str, states))})" for states, names in list(scales.items())[:most]
+        ]
         more = f"; and {len(scales) - most} more scales" if len(scales) > most else ""
         yield Finding(
             "guessed-order",

@@ -311,10 +311,7 @@ def _reading(recipe: Recipe, names: Sequence[str]) -> str:
     """Return what differs from the defaults, as options."""
     values = {name: getattr(recipe, name) for name in names}
     return " ".join(
-        part
-        for name, value in values.items()
-        if value != _default(recipe, name)
-        for part in as_options(name, value)
+        part for name, value in values.items() if value != _default(recipe, name) for part in as_options(name, value)
     )
 
 

@@ -24,7 +24,19 @@ if TYPE_CHECKING:
     from .._table import Table
     from ..formats._columns import Frame
 
-__all__ = ["Codebook", "DataSet", "codebook", "describe", "generator", "load", "load_frame", "names", "read", "registry", "sample_from"]
+__all__ = [
+    "Codebook",
+    "DataSet",
+    "codebook",
+    "describe",
+    "generator",
+    "load",
+    "load_frame",
+    "names",
+    "read",
+    "registry",
+    "sample_from",
+]
 
 FOLDER_VARIABLE = "LATENTREE_DATA"
 

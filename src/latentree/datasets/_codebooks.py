@@ -82,7 +82,9 @@ class Codebook:
         """Return columns by their names, with their values in words and in order."""
         known = {own.column: own for own in self.entries}
         return {
-            known[name].name if name in known else name: self._labelled(column, known[name]) if name in known else column
+            known[name].name if name in known else name: self._labelled(column, known[name])
+            if name in known
+            else column
             for name, column in columns.items()
         }
 

@@ -18,8 +18,8 @@ from .._variables import State, Variable, number_in
 from ..errors import Advice, DataError, Row, Surface, bad_parameter
 from ._bins import OWNER, bad_bins
 from ._coding import DECIMAL, DECIMAL_ADVICE, DECIMAL_COMMA, Coding, Missing, first_cell, learn, match, with_points
-from ._order import in_order
 from ._columns import Column, Frame, check_cells, column_from, listed
+from ._order import in_order
 from ._warnings import warn_of_many_states, warn_of_never_seen, warn_of_variables
 
 __all__ = ["MISSING_TEXTS", "table_from", "values_of"]

@@ -105,9 +105,7 @@ class Long:
     weights: FloatArray | None
 
     @classmethod
-    def of(
-        cls, data: Any, *, rows: str, items: str, quantity: str | None = None, weights: str | None = None
-    ) -> Long:
+    def of(cls, data: Any, *, rows: str, items: str, quantity: str | None = None, weights: str | None = None) -> Long:
         """Read long data; the parameters are those of :func:`from_long`."""
         raw = raw_columns(data)
         for option, name in {"rows": rows, "items": items, "quantity": quantity, "weights": weights}.items():
@@ -157,9 +155,7 @@ class Long:
             raise DataError(text, least=min_rows, option=Advice("min_rows"))
         return [_variable(name, counts) for name in names]
 
-    def _distinct(
-        self, row: IntArray, item: IntArray, code: NDArray[np.int16], variables: list[Variable]
-    ) -> Table:
+    def _distinct(self, row: IntArray, item: IntArray, code: NDArray[np.int16], variables: list[Variable]) -> Table:
         """Rows that have the same items are one pattern; found by what they hold, before anything is dense."""
         order = np.lexsort((item, row))
         row, pairs = row[order], np.column_stack((item[order], code[order])).astype(np.int32)

@@ -228,7 +228,6 @@ class Recipe:
             name = None
         return table_from(data, **options, variables=model.variables, weights=name, unseen=self.unseen)
 
-
     def long(self, data: Any, weights: str | None = None) -> Long:
         """Read long data; what counts as a missing item is as in :meth:`missing_for`."""
         from ._long import Long

@@ -146,9 +146,7 @@ nada < pouco < mais ou menos|moderadamente < bastante|muito < muitíssimo|extrem
 nada importante < pouco importante < importante < muito importante
 """
 
-SCALES = "\n".join(
-    own.strip("\n") for own in (ENGLISH, GERMAN, FRENCH, SPANISH, ITALIAN, DUTCH, PORTUGUESE)
-)
+SCALES = "\n".join(own.strip("\n") for own in (ENGLISH, GERMAN, FRENCH, SPANISH, ITALIAN, DUTCH, PORTUGUESE))
 """From low to high; an indented line goes on with the scale above. Words with a bar between them are not told apart."""
 
 

@@ -66,9 +66,7 @@ def _answers(name: str, about: Any) -> dict[Any, str]:
 
 
 def _within(code: Any, ranges: Sequence[Mapping[str, Any]]) -> bool:
-    return any(
-        isinstance(code, str) == isinstance(own["lo"], str) and own["lo"] <= code <= own["hi"] for own in ranges
-    )
+    return any(isinstance(code, str) == isinstance(own["lo"], str) and own["lo"] <= code <= own["hi"] for own in ranges)
 
 
 def _column(name: str, cells: Sequence[Any], labels: Mapping[Any, str], label: str, measure: str | None) -> Column:
