@@ -60,8 +60,8 @@ def command(data: str, write_recipe: str | None, force: bool, as_json: bool, **o
         emit({"data": source.name, **_document(found), "command": ready})
         return
     _show(found)
-    if found.remaining:
-        click.echo(printable(f"\nStill wrong then: {found.remaining}"))
+    if found.error is not None:
+        click.echo(printable(f"\nStill wrong then: {found.error.shown('shell')}"))
     click.echo(printable(f"\n{ready}"))
 
 
@@ -119,5 +119,5 @@ def _document(found: Check) -> dict[str, Any]:
         "n_rows": found.n_rows,
         "columns": [asdict(own) for own in found.columns],
         "recipe": found.recipe.to_plain(),
-        "remaining": found.remaining,
+        "remaining": "" if found.error is None else found.error.shown("shell"),
     }

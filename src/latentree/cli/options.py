@@ -178,8 +178,8 @@ _DECIMAL = option("--decimal MARK", READING, "Decimal mark of numbers: . or , (d
 _RECIPE = file(
     "--recipe",
     READING,
-    "Read the data as this file says, which 'latentree check' writes; it ends in .toml or .json. Other options go before "
-    "what it says.",
+    "Read the data as this file says, which 'latentree check' writes; it ends in .toml or .json. Other options go "
+    "before what it says.",
 )
 
 

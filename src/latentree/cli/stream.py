@@ -72,8 +72,8 @@ class Reader:
         self.name = Path(self.data).name
         if self.recipe.rows is not None:
             raise DataError(
-                "The model was made from long data, whose rows are not lines of a file. 'latentree assign' and 'latentree "
-                "score' read such data."
+                "The model was made from long data, whose rows are not lines of a file. 'latentree assign' and "
+                "'latentree score' read such data."
             )
         if self.data == "-" or is_data_set(self.data):
             source = opened(self.data, self.recipe, own_weights=not self.options["no_weights"])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -85,14 +86,14 @@ class Check:
     recipe : Recipe
         The treatment that is proposed: ``check.recipe.table(data)`` makes the table, and
         :func:`latentree.formats.save_recipe` writes it to a file.
-    remaining : str
-        What would still be wrong then; empty if nothing.
+    error : LatentreeError or None
+        What would still be wrong then.
     """
 
     n_rows: int
     columns: tuple[ColumnCheck, ...]
     recipe: Recipe
-    remaining: str = ""
+    error: LatentreeError | None = None
 
     def __str__(self) -> str:
         wide = max(len(own.name) for own in self.columns)
@@ -104,7 +105,7 @@ class Check:
             lines += [f"{'':<{wide}}    {text}" for text in own.findings]
         plain = self.recipe.to_plain()
         lines.append(f"Proposed: {plain}" if plain else "Nothing to do: the data can be used as they are.")
-        return "\n".join([*lines, *([f"Still wrong: {self.remaining}"] if self.remaining else [])])
+        return "\n".join([*lines, *([f"Still wrong: {self.error}"] if self.error is not None else [])])
 
 
 def check(data: Any, recipe: Recipe | None = None) -> Check:
@@ -180,16 +181,15 @@ def _proposed(own: Recipe, looks: Sequence[_Look], found: Sequence[ColumnCheck],
     return replace(own, drop=(*own.drop, *drop), missing_in=codes or None, bins=bins, weights=weights)
 
 
-def _remaining(recipe: Recipe, data: Any) -> str:
-    import warnings
-
+def _remaining(recipe: Recipe, data: Any) -> LatentreeError | None:
+    """Try what is proposed, so that it is not proposed in vain."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             recipe.table(data)
     except LatentreeError as error:
-        return error.shown("python")
-    return ""
+        return error
+    return None
 
 
 DROPPED = ("identifier", "date", "free text", "constant", "empty", "unreadable")
@@ -314,7 +314,7 @@ class _Look:
             rare = [f"{_shown(v)} ({c:g})" for v, c in zip(self.values, self.counts, strict=True) if c < RARE]
             if rare and self.total >= IDENTIFIER_ROWS:
                 more = f" and {len(rare) - SHOWN} more" if len(rare) > SHOWN else ""
-                found.append(f"Rare: {', '.join(rare[:SHOWN])}{more}. --merge-rare {RARE} merges such values.")
+                found.append(f"Rare: {', '.join(rare[:SHOWN])}{more}.")
             if len(self.values) > MANY_STATES:
                 found.append(
                     f"{len(self.values)} values: if this is not a question with so many answers, leave it out."

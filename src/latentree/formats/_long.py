@@ -170,7 +170,7 @@ class Long:
             inverse[i] = at
         if len(first) * len(variables) > LARGEST:
             raise DataError(
-                "{rows:,} distinct rows of {items:,} items are too many for a table. Leave out rare items with {least}.",
+                "{rows:,} distinct rows of {items:,} items are too many for a table. Leave out rare ones with {least}.",
                 rows=len(first),
                 items=len(variables),
                 least=Advice("min_rows", 30),

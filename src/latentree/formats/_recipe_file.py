@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import tomllib
 from collections.abc import Mapping
 from dataclasses import fields
@@ -29,7 +30,7 @@ def save_recipe(recipe: Recipe, path: str | os.PathLike[str]) -> None:
     drop = ["id"]
     <BLANKLINE>
     [missing_in]
-    "age" = ["99"]
+    age = ["99"]
     """
     plain = recipe.to_plain()
     text = HEAD + toml_of(plain) if _ending(path) == ".toml" else json.dumps(plain, indent=1, ensure_ascii=False) + "\n"
@@ -90,11 +91,15 @@ def toml_of(plain: Mapping[str, Any]) -> str:
     """Write plain values as TOML: single ones first, then a section for each mapping."""
     single = [f"{name} = {_toml(value)}\n" for name, value in plain.items() if not isinstance(value, Mapping)]
     sections = [
-        f"\n[{name}]\n" + "".join(f"{_toml(str(key))} = {_toml(own)}\n" for key, own in value.items())
+        f"\n[{name}]\n" + "".join(f"{_key(str(key))} = {_toml(own)}\n" for key, own in value.items())
         for name, value in plain.items()
         if isinstance(value, Mapping)
     ]
     return "".join([*single, *sections])
+
+
+def _key(text: str) -> str:
+    return text if re.fullmatch(r"[A-Za-z0-9_-]+", text) else _toml(text)
 
 
 def _toml(value: Any) -> str:

@@ -36,7 +36,8 @@ NEGATIVE = (-1, -2, -3, -4, -5, -6, -7, -8, -9, -77, -88, -97, -98, -99, -999, -
 """The same for columns whose other numbers are not below zero."""
 
 DATE = re.compile(
-    r"\d{4}-\d{1,2}-\d{1,2}([T ]\d{1,2}:\d{2}.*)?|\d{1,2}[./]\d{1,2}[./](\d{2}|\d{4})( \d{1,2}:\d{2}.*)?|\d{1,2}:\d{2}(:\d{2})?"
+    r"\d{4}-\d{1,2}-\d{1,2}([T ]\d{1,2}:\d{2}.*)?|\d{1,2}[./]\d{1,2}[./](\d{2}|\d{4})( \d{1,2}:\d{2}.*)?"
+    r"|\d{1,2}:\d{2}(:\d{2})?"
 )
 
 WEIGHT_NAME = re.compile(
@@ -60,9 +61,9 @@ def missing_words(values: Sequence[Any]) -> list[str]:
 def missing_numbers(numbers: FloatArray, counts: FloatArray) -> list[float]:
     """Return the numbers that look like codes for a missing answer: they lie apart from all others.
 
-    Negative codes count where all other numbers are at least 0. Codes such as 99 count where the largest other number is
-    well below: by at least two, and by a fifth of the span of the others, or if the code is far more frequent than they;
-    and where it lies so far below all others, and is far more frequent.
+    Negative codes count where all other numbers are at least 0. Codes such as 99 count where the largest other number
+    is well below: by at least two, and by a fifth of the span of the others, or if the code is far more frequent than
+    they; and where it lies so far below all others, and is far more frequent.
 
     Examples
     --------
