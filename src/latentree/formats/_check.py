@@ -321,9 +321,7 @@ class _Look:
                 )
             scale = None if self.column.declared else scale_order(self.values)
             if scale is not None and len(scale) > 2:
-                found.append(
-                    f"Order guessed: {' < '.join(str(self.values[i]) for i in scale)}. --order says otherwise."
-                )
+                found.append(f"Order guessed: {' < '.join(str(self.values[i]) for i in scale)}.")
         return found
 
     def _treatment(self, kind: str, findings: Sequence[str]) -> str:
