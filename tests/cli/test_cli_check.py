@@ -38,7 +38,7 @@ def test_the_ready_command_works(run, german):
     ready = done.stdout.strip().splitlines()[-1]
     assert "k.A. looks like a code for a missing answer" in done.stdout
     assert ready.startswith("latentree fit ") and "--decimal" in ready and "--weights gewicht" in ready
-    program, *args = shlex.split(ready)
+    args = shlex.split(ready)[1:]
     fitted = run(*args, "--classes", "2", "--out", "a.json")
     assert "lesen" in fitted.stdout and "nie < manchmal < oft" in " ".join(fitted.stdout.split())
     run("check", german, "--write-recipe", "r.toml")

@@ -57,7 +57,7 @@ def test_stata(tmp_path, statistics):
 
 def test_spss_portable(tmp_path, statistics):
     path = tmp_path / "survey.por"
-    statistics.write_por(FRAME, path, column_labels=TEXTS)
+    statistics.write_por(FRAME, path, column_labels=list(TEXTS.values()))
     table = Table.read(path, missing={"OFT": [9]})
     assert table.names == ("OFT", "SEX") and table.variables[0].states == (1, 2, 3)
     assert table.variables[0].label == "Wie oft lesen Sie?"

@@ -70,7 +70,7 @@ def test_what_goes_wrong():
     data["c"] = [1, 2]
     with pytest.raises(DataError, match="'q', which quantity= names, must hold whole numbers"):
         Table.from_long(data, rows="c", items="p", quantity="q")
-    with pytest.raises(ParameterError, match="'counts' parameter of Table.from_long"):
+    with pytest.raises(ParameterError, match=r"'counts' parameter of Table\.from_long"):
         Table.from_long(data, rows="c", items="p", counts=0)
 
 

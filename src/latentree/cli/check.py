@@ -77,9 +77,8 @@ def ready_command(data: str, recipe: Recipe, known: Recipe | None = None) -> str
     from .data import as_options
 
     if known is not None:
-        same = {
-            own.name: own.default for own in fields(recipe) if getattr(recipe, own.name) == getattr(known, own.name)
-        }
+        alike = (own for own in fields(recipe) if getattr(recipe, own.name) == getattr(known, own.name))
+        same: dict[str, Any] = {own.name: own.default for own in alike}
         recipe = replace(recipe, **same)
     told = [
         part

@@ -77,7 +77,7 @@ def source_to_learn(data: str, options: Mapping[str, Any]) -> Source:
     """Open data as the recipe file says, and as options say, which go before it."""
     from ..formats._recipe import Recipe
 
-    base = Recipe() if options["recipe"] is None else _from_file(options["recipe"])
+    base = Recipe() if options["recipe"] is None else Recipe.load(options["recipe"])
     given: dict[str, Any] = {name: options[name] for name in GIVEN if options[name] is not None}
     if options["no_header"] is not None:
         given["header"] = not options["no_header"]
@@ -90,12 +90,6 @@ def source_to_learn(data: str, options: Mapping[str, Any]) -> Source:
     known = source.frame.columns
     more = {**_missing(source.recipe, options["missing"], known), **_orders(source.recipe, options["order"], known)}
     return replace(source, recipe=replace(source.recipe, **more), used=replace(source.used, **more))
-
-
-def _from_file(path: str) -> Recipe:
-    from ..formats._recipe_file import load_recipe
-
-    return load_recipe(path)
 
 
 def in_rows(source: Source) -> Source:
@@ -145,8 +139,8 @@ def opened(
 ) -> Source:
     """Read a file, standard input (``-``), or a data set by its name if there is no such file."""
     if in_pieces(data):
-        chosen = {"columns": _parts(columns) or recipe.columns, "drop": _parts(drop) or recipe.drop}
-        return _from_pieces(data, replace(recipe, **chosen))
+        own = replace(recipe, columns=_parts(columns) or recipe.columns, drop=_parts(drop) or recipe.drop)
+        return _from_pieces(data, own)
     if not os.path.exists(data) and data != "-":
         source = _data_set(data, recipe, own_weights)
     elif data == "-":
@@ -250,7 +244,7 @@ def recipe_for(model: Model, data: str, options: Mapping[str, Any]) -> Recipe:
     """Return how to read data for a model: as its own were, unless options say otherwise, which is told."""
     from ..formats._recipe import Recipe
 
-    kept = Recipe.of(model) if options["recipe"] is None else _from_file(options["recipe"])
+    kept = Recipe.of(model) if options["recipe"] is None else Recipe.load(options["recipe"])
     kept = replace(kept, columns=None, drop=(), format=None)
     kept = _fitting(kept, data, options["format"])
     given: dict[str, Any] = {

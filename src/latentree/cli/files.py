@@ -204,9 +204,7 @@ class Outputs:
 
     def write_recipe(self, recipe: Recipe, path: str) -> None:
         """Write how data are read."""
-        from ..formats._recipe_file import save_recipe
-
-        save_recipe(recipe, path)
+        recipe.save(path)
         self.written.append(path)
         note(f"Recipe written to '{path}'.")
 

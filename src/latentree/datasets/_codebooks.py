@@ -9,8 +9,6 @@ from functools import cache
 from importlib import resources
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 if TYPE_CHECKING:
     from ..formats._columns import Column
 
@@ -89,6 +87,8 @@ class Codebook:
         }
 
     def _labelled(self, column: Column, entry: Entry) -> Column:
+        import numpy as np
+
         labelled = replace(column, label=entry.text)
         if self.keep_codes:
             return labelled

@@ -10,7 +10,6 @@ from .._registry import loaded
 from ..errors import Advice, Parameter, ParameterError
 from ._formats import DATA_FORMATS, MODEL_FORMATS, DataFormat, ModelFormat, by_suffix
 from ._recipe import Recipe
-from ._recipe_file import load_recipe, save_recipe
 
 if TYPE_CHECKING:
     from .._table import Table
@@ -22,10 +21,8 @@ __all__ = [
     "DataFormat",
     "ModelFormat",
     "Recipe",
-    "load_recipe",
     "read_frame",
     "read_table",
-    "save_recipe",
 ]
 
 SUFFIXES = {suffix: kind for kind, one in DATA_FORMATS.items() for suffix in one.suffixes} | {".txt": "txt"}

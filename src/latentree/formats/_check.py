@@ -85,7 +85,7 @@ class Check:
         One for each column.
     recipe : Recipe
         The treatment that is proposed: ``check.recipe.table(data)`` makes the table, and
-        :func:`latentree.formats.save_recipe` writes it to a file.
+        ``check.recipe.save("survey.toml")`` writes it to a file.
     error : LatentreeError or None
         What would still be wrong then.
     """

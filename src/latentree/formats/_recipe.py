@@ -128,6 +128,19 @@ class Recipe:
         return cls(**given)
 
     @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Recipe:
+        """Read a recipe file, TOML or JSON by its ending."""
+        from ._recipe_file import load_recipe
+
+        return load_recipe(path)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write what differs from the defaults to a file that people can read, TOML or JSON by its ending."""
+        from ._recipe_file import save_recipe
+
+        save_recipe(self, path)
+
+    @classmethod
     def of(cls, model: Model) -> Recipe:
         """Return the recipe of a model's data; for models that do not say, the defaults.
 
@@ -208,7 +221,7 @@ class Recipe:
         """
         from ._frame import raw_columns, table_from
 
-        name = (weights or None) if isinstance(weights, str | bool) else self.weights
+        name: Any = (weights or None) if isinstance(weights, str | bool) else self.weights
         options: dict[str, Any] = {"missing": self.missing_for, "decimal": self.decimal, "n": n}
         if self.rows is not None:
             if model is not None and not need_weights and name not in raw_columns(data):

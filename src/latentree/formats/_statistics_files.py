@@ -38,7 +38,8 @@ def read_statistics(path: str | os.PathLike[str], *, kind: str, encoding: str | 
     at = os.fspath(path)
     if not os.path.exists(at):
         raise FileNotFoundError(2, "No such file or directory", at)
-    options = {} if encoding is None else {"encoding": encoding}
+    options: dict[str, Any] = {} if encoding is None else {"encoding": encoding}
+    options |= {"user_missing": True} if kind == "sav" else {}  # else pyreadstat does not say what is declared missing
     try:
         cells, about = getattr(pyreadstat, READERS[kind])(at, output_format="dict", **options)
     except (pyreadstat.ReadstatError, pyreadstat.PyreadstatError, ValueError, UnicodeError) as error:
@@ -47,14 +48,24 @@ def read_statistics(path: str | os.PathLike[str], *, kind: str, encoding: str | 
             file=at,
             error=str(error).rstrip("."),
         ) from None
-    labels, measures = about.column_names_to_labels, about.variable_measure
+    labels, measures, ranges = about.column_names_to_labels, about.variable_measure, about.missing_ranges or {}
     columns = {
-        name: _column(name, own, _answers(name, about), labels.get(name) or "", measures.get(name))
+        name: _column(
+            name, _without(own, ranges.get(name)), _answers(name, about), labels.get(name) or "", measures.get(name)
+        )
         for name, own in cells.items()
     }
     if not columns:
         raise FileFormatError("'{file}' has no columns.", file=at)
     return Frame(columns)
+
+
+def _without(cells: Sequence[Any], ranges: Sequence[Mapping[str, Any]] | None) -> Sequence[Any]:
+    """Cells without those that the file declares as missing."""
+    if not ranges:
+        return cells
+    gone = {cell for cell in set(cells) if cell is not None and _within(cell, ranges)}
+    return [None if cell in gone else cell for cell in cells]
 
 
 def _answers(name: str, about: Any) -> dict[Any, str]:
@@ -69,13 +80,14 @@ def _within(code: Any, ranges: Sequence[Mapping[str, Any]]) -> bool:
     return any(isinstance(code, str) == isinstance(own["lo"], str) and own["lo"] <= code <= own["hi"] for own in ranges)
 
 
-def _column(name: str, cells: Sequence[Any], labels: Mapping[Any, str], label: str, measure: str | None) -> Column:
+def _column(name: str, cells: Sequence[Any], about: Any) -> Column:
+    labels, label = _answers(name, about), about.column_names_to_labels.get(name) or ""
     plain = [_value(cell) for cell in cells]
     column = column_from(np.fromiter(plain, dtype=object, count=len(plain)), name)
     levels = [_value(own) for own in column.levels]
     known = {_value(code): str(text).strip() for code, text in labels.items() if str(text).strip()}
     bare = [own for own in levels if own not in known]
-    ordered = measure == "ordinal"
+    ordered = about.variable_measure.get(name) == "ordinal"
     if not any(own in known for own in levels):
         return Column(column.codes, column.levels, label=label)
     if bare and not _are_few_answers(bare):

@@ -23,13 +23,13 @@ def read_workbook(path: str | os.PathLike[str], *, sheet: str | None = None, hea
     except ImportError:
         raise missing_extra("Workbooks (Excel, OpenDocument) need python-calamine", "files") from None
     at = os.fspath(path)
+    if not os.path.exists(at):
+        raise FileNotFoundError(2, "No such file or directory", at)
     try:
         with calamine.CalamineWorkbook.from_path(at) as book:
             names = [own.name for own in book.sheets_metadata if own.typ == calamine.SheetTypeEnum.WorkSheet]
             rows = book.get_sheet_by_name(_chosen(at, sheet, names)).to_python(skip_empty_area=True)
     except calamine.CalamineError as error:
-        if not os.path.exists(at):
-            raise FileNotFoundError(2, "No such file or directory", at) from None
         raise FileFormatError(
             "'{file}' cannot be read as a workbook: {error}. It may be damaged, protected, or of another kind.",
             file=at,
