@@ -48,13 +48,8 @@ def read_statistics(path: str | os.PathLike[str], *, kind: str, encoding: str | 
             file=at,
             error=str(error).rstrip("."),
         ) from None
-    labels, measures, ranges = about.column_names_to_labels, about.variable_measure, about.missing_ranges or {}
-    columns = {
-        name: _column(
-            name, _without(own, ranges.get(name)), _answers(name, about), labels.get(name) or "", measures.get(name)
-        )
-        for name, own in cells.items()
-    }
+    ranges = about.missing_ranges or {}
+    columns = {name: _column(name, _without(own, ranges.get(name)), about) for name, own in cells.items()}
     if not columns:
         raise FileFormatError("'{file}' has no columns.", file=at)
     return Frame(columns)
