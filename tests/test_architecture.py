@@ -109,11 +109,13 @@ LIBRARIES = {
     "formulaic": {"relate"},
     "pgmpy": {"formats"},
     "pyagrum": {"formats"},
+    "pyreadstat": {"formats"},
+    "python_calamine": {"formats"},
 }
 # Required, though never imported by name: made by another library at our request.
 THROUGH = {"pandas": "narwhals makes the data frames that are handed back"}
 # Names of distributions that differ from the module's.
-DISTRIBUTIONS = {"sklearn": "scikit-learn"}
+DISTRIBUTIONS = {"sklearn": "scikit-learn", "python_calamine": "python-calamine"}
 
 
 def modules():

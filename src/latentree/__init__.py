@@ -38,6 +38,7 @@ _HOME = {
     "Table": "_table",
     "Tree": "_tree",
     "Variable": "_variables",
+    "check": "formats._check",
     "compare": "estimators",
     "effective_dimension": "dimension",
     "estimate": "estimation",

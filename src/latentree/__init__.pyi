@@ -50,6 +50,7 @@ from .estimators import (
     LatentTreeImputer as LatentTreeImputer,
     compare as compare,
 )
+from .formats._check import check as check
 from .formats._models import load as load
 from .planning import power as power
 from .runner import Budget as Budget, Progress as Progress, StopReason as StopReason

@@ -203,6 +203,13 @@ class Table(Data):
         return table_from(data, **options)
 
     @classmethod
+    def from_long(cls, data: Any, **options: Any) -> Table:
+        """Build from long data, one line for each item of a row; see :func:`latentree.formats._long.from_long`."""
+        from .formats._long import from_long
+
+        return from_long(data, **options)
+
+    @classmethod
     def from_chunks(cls, source: Any, **options: Any) -> Data:
         """Build from data that come in pieces, or do not fit into memory; see :func:`latentree.scale.from_chunks`."""
         from .scale import from_chunks
@@ -211,7 +218,7 @@ class Table(Data):
 
     @classmethod
     def read(cls, path: Any, **options: Any) -> Table:
-        """Build from a CSV, TSV, Parquet, ARFF or HLCM file; see :func:`latentree.formats.read_table`."""
+        """Build from a file (CSV, Excel, SPSS, Stata, SAS, ...); see :func:`latentree.formats.read_table`."""
         from .formats import read_table
 
         return read_table(path, **options)

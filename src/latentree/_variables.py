@@ -26,6 +26,9 @@ OTHER = "(other)"
 JOIN = " | "
 """Between the names of ordered values that were merged."""
 
+ORDERS = ("", "declared", "given", "guessed")
+"""Where the order of a variable's states comes from."""
+
 WHOLE = re.compile(r"[+-]?(0|[1-9][0-9]*)")
 REAL = re.compile(r"[+-]?((0|[1-9][0-9]*)(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]+)?|[+-]?inf(inity)?", re.IGNORECASE)
 MOST_DIGITS = 17
@@ -81,6 +84,11 @@ class Variable:
         Position of the state that rare values were pooled in: values that are not known belong there too.
     never_seen : sequence of states, optional
         Levels that the data declared but no row had. They have no probability, and are missing in new rows.
+    label : str, optional
+        What it is in words: the text of a question, or the label of a column in a file of SPSS, Stata or SAS.
+    order : {"", "declared", "given", "guessed"}, optional
+        Where the order of the states comes from if it has a meaning: the data declare it, a person gave it, or it is
+        that of a well-known scale. It changes no likelihood.
 
     Notes
     -----
@@ -99,6 +107,8 @@ class Variable:
     merged: tuple[tuple[State, ...], ...] = field(default=(), repr=False)
     other: int | None = field(default=None, repr=False)
     never_seen: tuple[State, ...] = field(default=(), repr=False)
+    label: str = field(default="", repr=False)
+    order: str = field(default="", repr=False)
     _codes: dict[tuple[str, State], int] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -108,6 +118,10 @@ class Variable:
         object.__setattr__(self, "states", states)
         if not 1 <= len(states) <= MAX_STATES:
             raise self._wrong("has {found} states; 1 to {most:,} are possible", found=len(states), most=MAX_STATES)
+        if not isinstance(self.label, str):
+            raise self._wrong("needs a text as its label. Got {label!r}", label=self.label)
+        if self.order not in ORDERS:
+            raise self._wrong("cannot have the order {order!r}; there are {all}", order=self.order, all=ORDERS)
         if any(isinstance(s, float) and s != s for s in states):
             raise self._wrong("has the state nan; a missing value is not a state")
         codes = {typed(s): i for i, s in enumerate(states)}

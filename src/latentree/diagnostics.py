@@ -11,6 +11,7 @@ import numpy as np
 
 from ._model import Model
 from ._types import FloatArray
+from ._variables import Variable
 from .estimation._fit import Fit
 from .estimation._independence import INDEPENDENT, at_independence
 from .runner import StopReason
@@ -73,6 +74,7 @@ just as well: use fewer classes or more variables.
 def _found(fit: Fit) -> list[Finding]:
     by_class = (_stopped, _undetermined, _few_patterns, _independent, _empty, _coinciding, _lonely)
     found = [finding for check in (*by_class, _few_rows, _weights, _boundary) for finding in check(fit)]
+    found += guessed_orders(fit.model.variables)
     return sorted(found, key=lambda finding: not finding.loud)
 
 
@@ -242,7 +244,36 @@ def run_findings(run: Run) -> list[Finding]:
         *_found_once(run),
         *_small_states(run),
         *_few_rows(run.fit, ""),
+        *guessed_orders(run.model.variables),
     ]
+
+
+def guessed_orders(variables: Sequence[Variable], most: int = 3) -> Iterator[Finding]:
+    """Say of which variables the states stand in the order of a well-known scale, which nobody gave.
+
+    Examples
+    --------
+    >>> print(next(guessed_orders([Variable("trust", ("low", "middle", "high"), order="guessed")])).text)
+    The order of the answers is guessed from well-known scales: trust (low < middle < high). It changes no likelihood.
+    """
+    own = [v for v in variables if v.order == "guessed"]
+    if own:
+        scales: dict[tuple[Any, ...], list[str]] = {}
+        for v in own:
+            scales.setdefault(v.states, []).append(v.name)
+        told = [
+            f"{_some_names(names)} ({' < '.join(map(str, states))})" for states, names in list(scales.items())[:most]
+        ]
+        more = f"; and {len(scales) - most} more scales" if len(scales) > most else ""
+        yield Finding(
+            "guessed-order",
+            f"The order of the answers is guessed from well-known scales: {'; '.join(told)}{more}. It changes no "
+            "likelihood.",
+        )
+
+
+def _some_names(names: Sequence[str], most: int = 4) -> str:
+    return ", ".join(names[:most]) + (f" and {len(names) - most} more" if len(names) > most else "")
 
 
 def provenance_findings(provenance: Mapping[str, Any]) -> list[Finding]:

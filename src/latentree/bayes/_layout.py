@@ -105,14 +105,16 @@ def _attributes(draws: Draws) -> dict[str, Any]:
 
 def _values(variable: Variable) -> dict[str, Any]:
     """How values are read as its states, where that is more than their names."""
-    known = {"merged": variable.merged, "other": variable.other, "never_seen": variable.never_seen}
-    return {name: value for name, value in known.items() if value not in (None, ())}
+    known = {name: getattr(variable, name) for name in ("merged", "other", "never_seen", "label", "order")}
+    return {name: value for name, value in known.items() if value not in (None, (), "")}
 
 
 def _variable(raw: list[Any], values: dict[str, Any]) -> Variable:
     name, states, edges = raw
     merged = tuple(map(tuple, values.get("merged", ())))
-    return Variable(name, tuple(states), edges, merged, values.get("other"), tuple(values.get("never_seen", ())))
+    words = {key: values.get(key, "") for key in ("label", "order")}
+    never_seen = tuple(values.get("never_seen", ()))
+    return Variable(name, tuple(states), edges, merged, values.get("other"), never_seen, **words)
 
 
 def save(draws: Draws, path: str | os.PathLike[str]) -> None:

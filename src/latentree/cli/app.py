@@ -18,6 +18,7 @@ from .output import Session, note
 __all__ = ["application"]
 
 COMMANDS = {
+    "check": "check",
     "learn": "learn",
     "fit": "fit",
     "compare": "compare",
@@ -53,6 +54,7 @@ EXITS = {
 }
 
 EXAMPLES = """
+latentree check survey.csv
 latentree learn survey.csv --drop id --out model.json
 latentree fit survey.csv --drop id --classes 1-6 --assign rows.csv
 latentree query model.json --ask smokes --given sex=f
@@ -144,6 +146,6 @@ def _unexpected(error: Exception) -> str:
 def application() -> None:
     """Latent class and latent tree models of categorical data.
 
-    A data file is CSV or TSV (gzipped or not), Parquet, ARFF or HLCM. Where a command takes data, the name of a
-    data set that comes with latentree will do too.
+    A data file is CSV or TSV (gzipped or not), Parquet, ARFF, HLCM, or a file of Excel, OpenDocument, SPSS, Stata or
+    SAS. Where a command takes data, the name of a data set that comes with latentree will do too.
     """

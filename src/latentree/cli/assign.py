@@ -54,7 +54,8 @@ def command(model: str, data: str, out: str | None, force: bool, as_json: bool, 
     outputs.check_rows("--out", out, header(source.frame))
     given = reading["weights"] is not None or source.used.weights is None
     # The class of a row does not depend on how often rows like it were counted for the model.
-    every = table if given else replace(source.used, weights=None).table(source.frame, model=loaded)
+    lines = source.frame if source.lines is None else source.lines
+    every = table if given else replace(source.used, weights=None).table(lines, model=loaded)
     added = assigned(loaded, every)
     if out is not None:
         outputs.write_rows(joined(weighed(source.frame), added), out)
@@ -80,8 +81,7 @@ def _in_pieces(
         raise ParameterError("The rows of a folder are written to a file: give --out rows.parquet.")
     recipe = recipe_for(model, data, reading)
     outputs.check_rows("--out", out, ())
-    missing = set(recipe.missing_codes)
-    rows = assign(model, data, out, missing=missing, unseen=recipe.unseen, **options_of(recipe))
+    rows = assign(model, data, out, missing=recipe.missing_for, unseen=recipe.unseen, **options_of(recipe))
     note(f"{rows:,} rows written to '{out}'.")
     if as_json:
         emit({"data": data, "n_rows": rows})

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -22,7 +22,9 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Source",
+    "as_options",
     "in_pieces",
+    "in_rows",
     "is_data_set",
     "load_model",
     "load_search",
@@ -34,6 +36,7 @@ __all__ = [
     "reading_of",
     "recipe_for",
     "say_other_data",
+    "source_to_learn",
 ]
 
 STANDARD_INPUT = "/dev/stdin"
@@ -51,6 +54,8 @@ class Source:
     frame: Frame
     recipe: Recipe
     used: Recipe
+    lines: Frame | None = None
+    """The lines of long data, if ``frame`` holds the rows that they make."""
 
 
 # ---- data to learn from ------------------------------------------------------------------------------------------
@@ -58,23 +63,69 @@ class Source:
 
 def read_to_learn(data: str, options: Mapping[str, Any]) -> tuple[Source, Table]:
     """Read data whose states are those that they have."""
+    source = source_to_learn(data, options)
+    return in_rows(source), source.used.table(source.frame, note=_note_of_data)
+
+
+GIVEN = (
+    "weights", "format", "encoding", "delimiter", "decimal", "sheet", "merge_rare", "rows", "items", "counts",
+    "quantity", "min_rows",
+)  # fmt: skip
+
+
+def source_to_learn(data: str, options: Mapping[str, Any]) -> Source:
+    """Open data as the recipe file says, and as options say, which go before it."""
     from ..formats._recipe import Recipe
 
-    recipe = Recipe(
-        weights=options["weights"],
-        format=options["format"],
-        encoding=options["encoding"],
-        delimiter=options["delimiter"],
-        header=not options["no_header"],
-        decimal=options["decimal"],
-        missing=_parts(options["missing"]),
-        default_missing=not options["no_default_missing"],
-        bins=merged_bins(options["bins"]),
-        merge_rare=options["merge_rare"],
-        keep_levels=options["keep_levels"],
-    )
-    source = opened(data, recipe, options["columns"], options["drop"])
-    return source, source.used.table(source.frame, note=_note_of_data)
+    base = Recipe() if options["recipe"] is None else Recipe.load(options["recipe"])
+    given: dict[str, Any] = {name: options[name] for name in GIVEN if options[name] is not None}
+    if options["no_header"] is not None:
+        given["header"] = not options["no_header"]
+    if options["no_default_missing"] is not None:
+        given["default_missing"] = not options["no_default_missing"]
+    bins = merged_bins(options["bins"])
+    given |= {} if bins is None else {"bins": bins}
+    given |= {"keep_levels": True} if options["keep_levels"] else {}
+    source = opened(data, replace(base, **given), options["columns"], options["drop"])
+    known = source.frame.columns
+    more = {**_missing(source.recipe, options["missing"], known), **_orders(source.recipe, options["order"], known)}
+    return replace(source, recipe=replace(source.recipe, **more), used=replace(source.used, **more))
+
+
+def in_rows(source: Source) -> Source:
+    """The same with the rows of the table, for files of results: of long data, not its lines."""
+    if source.used.rows is None:
+        return source
+    return replace(source, frame=source.used.row_frame(source.frame), lines=source.frame)
+
+
+def _missing(recipe: Recipe, given: Sequence[str], known: Collection[str]) -> dict[str, Any]:
+    """Tell codes of single columns, NAME=CODE, from codes of all columns, and add them to those of a recipe."""
+    everywhere, by_column = list(recipe.missing), {name: list(own) for name, own in (recipe.missing_in or {}).items()}
+    for part in _parts(given):
+        name, equals, code = part.partition("=")
+        own = by_column.setdefault(name, []) if equals and name in known else everywhere
+        text = code if own is not everywhere else part
+        own += [] if text in own else [text]
+    return {
+        "missing": tuple(everywhere),
+        "missing_in": {name: tuple(own) for name, own in by_column.items()} or None,
+    }
+
+
+def _orders(recipe: Recipe, given: Sequence[str], known: Collection[str]) -> dict[str, Any]:
+    found = dict(recipe.order or {})
+    for text in given:
+        name = max((own for own in known if text.startswith(f"{own}:")), key=len, default=None)
+        if name is None:
+            raise DataError(
+                "--order '{text}' must be the name of a column, a colon and its answers from low to high, as in "
+                "--order 'trust: low, middle, high'. There are {known}.",
+                text=text,
+                known=", ".join(f"'{own}'" for own in list(known)[:12]) + (", ..." if len(known) > 12 else ""),
+            )
+        found[name] = tuple(split(text[len(name) + 1 :]))
+    return {"order": found or None}
 
 
 def _note_of_data(text: str) -> None:
@@ -88,7 +139,8 @@ def opened(
 ) -> Source:
     """Read a file, standard input (``-``), or a data set by its name if there is no such file."""
     if in_pieces(data):
-        return _from_pieces(data, replace(recipe, columns=_parts(columns) or None, drop=_parts(drop)))
+        own = replace(recipe, columns=_parts(columns) or recipe.columns, drop=_parts(drop) or recipe.drop)
+        return _from_pieces(data, own)
     if not os.path.exists(data) and data != "-":
         source = _data_set(data, recipe, own_weights)
     elif data == "-":
@@ -97,7 +149,8 @@ def opened(
     else:
         source = Source(Path(data).name, data, recipe.frame(data), recipe, recipe)
     known = source.frame.columns
-    chosen = replace(source.recipe, columns=_names(columns, known) or source.recipe.columns, drop=_names(drop, known))
+    kept = source.recipe
+    chosen = replace(kept, columns=_names(columns, known) or kept.columns, drop=_names(drop, known) or kept.drop)
     return replace(source, recipe=chosen, used=chosen)
 
 
@@ -108,7 +161,7 @@ def in_pieces(data: str) -> bool:
 
 def options_of(recipe: Recipe) -> dict[str, Any]:
     """Return how files are read, as functions that read in pieces take it."""
-    told = {name: getattr(recipe, name) for name in ("format", "encoding", "delimiter")}
+    told = {name: getattr(recipe, name) for name in ("format", "encoding", "delimiter", "sheet")}
     told |= {"header": None if recipe.header else False, "decimal": recipe.decimal}
     return {name: value for name, value in told.items() if value is not None}
 
@@ -142,7 +195,7 @@ def _data_set(name: str, recipe: Recipe, own_weights: bool) -> Source:
     some = f" {len(about.use)} of its {len(frame.columns)} columns are used; see --columns." if about.use else ""
     note(f"There is no file '{name}': using the data set of that name.{some}")
     weights = recipe.weights or (about.weights if own_weights else None)
-    own = replace(recipe, columns=about.use or None, weights=weights)
+    own = replace(recipe, columns=recipe.columns or about.use or None, weights=weights)
     return Source(name, None, frame, own, own)
 
 
@@ -169,7 +222,8 @@ def read_for(model: Model, data: str, options: Mapping[str, Any], *, need_weight
     if used.weights is not None and not need_weights and used.weights not in source.frame.columns:
         note(f"There is no column '{used.weights}' of weights, and none is needed: every row counts once.")
     try:
-        return source, used.table(source.frame, model=model, need_weights=need_weights)
+        table = used.table(source.frame, model=model, need_weights=need_weights)
+        return in_rows(replace(source, used=used)), table
     except DataError as error:
         told = _reading(recipe, ("encoding", "delimiter", "header", "decimal"))
         if not told:
@@ -190,11 +244,12 @@ def recipe_for(model: Model, data: str, options: Mapping[str, Any]) -> Recipe:
     """Return how to read data for a model: as its own were, unless options say otherwise, which is told."""
     from ..formats._recipe import Recipe
 
-    kept = replace(Recipe.of(model), columns=None, drop=(), format=None)
+    kept = Recipe.of(model) if options["recipe"] is None else Recipe.load(options["recipe"])
+    kept = replace(kept, columns=None, drop=(), format=None)
     kept = _fitting(kept, data, options["format"])
     given: dict[str, Any] = {
         name: options[name]
-        for name in ("weights", "encoding", "delimiter", "decimal", "unseen")
+        for name in ("weights", "encoding", "delimiter", "decimal", "sheet", "unseen")
         if options[name] is not None
     }
     if options["no_weights"]:
@@ -205,8 +260,8 @@ def recipe_for(model: Model, data: str, options: Mapping[str, Any]) -> Recipe:
         given["header"] = not options["no_header"]
     if options["no_default_missing"] is not None:
         given["default_missing"] = not options["no_default_missing"]
-    more = tuple(code for code in _parts(options["missing"]) if code not in kept.missing)
-    recipe = replace(kept, **given, missing=(*kept.missing, *more), format=options["format"])
+    given |= _missing(kept, options["missing"], [own.name for own in model.variables])
+    recipe = replace(kept, **given, format=options["format"])
     _say(kept, recipe)
     return recipe
 
@@ -217,11 +272,11 @@ def _fitting(kept: Recipe, data: str, format: str | None) -> Recipe:
 
     kind = format or SUFFIXES.get(Path(data.lower().removesuffix(".gz")).suffix)
     taken = () if is_data_set(data) else DATA_FORMATS.get(kind or "csv", DATA_FORMATS["csv"]).options
-    plain = {name: _default(kept, name) for name in ("encoding", "delimiter", "header") if name not in taken}
+    plain = {name: _default(kept, name) for name in ("encoding", "delimiter", "header", "sheet") if name not in taken}
     return replace(kept, **plain)
 
 
-TOLD = ("weights", "encoding", "delimiter", "header", "decimal", "missing", "default_missing")
+TOLD = ("weights", "encoding", "delimiter", "header", "decimal", "sheet", "missing", "missing_in", "default_missing")
 
 
 def _say(kept: Recipe, recipe: Recipe) -> None:
@@ -243,19 +298,38 @@ def reading_of(model: Model) -> str:
     from ..formats._recipe import Recipe
 
     recipe = Recipe.of(model)
-    told = _reading(recipe, [own.name for own in fields(recipe) if own.name != "bins"])
-    bins: Any = recipe.bins
-    if isinstance(bins, Mapping):
-        bins = {name: cut if isinstance(cut, int) else ":".join([*map(str, cut), ""]) for name, cut in bins.items()}
-    return f"{told} {Advice('bins', bins).shown('shell')}".strip() if bins else told
+    return _reading(recipe, [own.name for own in fields(recipe)])
 
 
 def _reading(recipe: Recipe, names: Sequence[str]) -> str:
     """Return what differs from the defaults, as options."""
     values = {name: getattr(recipe, name) for name in names}
     return " ".join(
-        Advice(name, value).shown("shell") for name, value in values.items() if value != _default(recipe, name)
+        part for name, value in values.items() if value != _default(recipe, name) for part in as_options(name, value)
     )
+
+
+def as_options(name: str, value: Any) -> list[str]:
+    """Write a part of a recipe as options of a command.
+
+    Examples
+    --------
+    >>> as_options("missing_in", {"age": ("99", "-1")}), as_options("order", {"trust": ("low", "high")})
+    (['--missing age=99,age=-1'], ["--order 'trust: low, high'"])
+    """
+    if name == "missing_in":
+        return [Advice("missing", [f"{own}={c}" for own, codes in value.items() for c in codes]).shown("shell")]
+    if name == "order":
+        return [Advice("order", f"{own}: {', '.join(map(_in_quotes, v))}").shown("shell") for own, v in value.items()]
+    if name == "bins" and isinstance(value, Mapping):
+        value = {own: cut if isinstance(cut, int) else ":".join([*map(str, cut), ""]) for own, cut in value.items()}
+    if name in ("columns", "drop", "missing") and any("," in own for own in value):
+        return [Advice(name, [_in_quotes(own)]).shown("shell") for own in value]
+    return [Advice(name, value).shown("shell")]
+
+
+def _in_quotes(text: str) -> str:
+    return f'"{text}"' if "," in text else text
 
 
 def say_other_data(model: Model, source: Source, found: Mapping[str, Any]) -> None:

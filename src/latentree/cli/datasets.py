@@ -37,7 +37,8 @@ def _complete(ctx: click.Context, param: click.Parameter, incomplete: str) -> li
 def command(name: str | None, out: str | None, force: bool, as_json: bool) -> None:
     """List, describe or export bundled data sets.
 
-    Without NAME all data sets are listed, with it one is described, and with --out written to a file.
+    Without NAME all data sets are listed, with it one is described, with its codebook: what its columns and values
+    mean. With --out it is written to a file.
 
     Other commands take the names too: 'latentree fit carcinoma'. Sets that are not part of latentree are read from the
     folder that the environment variable LATENTREE_DATA names; they are listed last.
@@ -47,15 +48,15 @@ def command(name: str | None, out: str | None, force: bool, as_json: bool) -> No
             raise click.UsageError("--out needs the NAME of a data set.")
         _list(as_json)
         return
-    from ..datasets import describe
+    from ..datasets import codebook, describe
 
     about = describe(name)
     if out is not None:
         _export(about, out, force)
     if as_json:
-        emit({**asdict(about), "n": about.rows})
+        emit({**asdict(about), "n": about.rows, "codebook": asdict(codebook(name))})
     elif out is None:
-        click.echo(printable(str(about)))
+        click.echo(printable(f"{about}\n\n{codebook(name)}".rstrip()))
 
 
 def _list(as_json: bool) -> None:

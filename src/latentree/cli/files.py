@@ -28,9 +28,22 @@ from .output import Stopped, note, printable
 
 if TYPE_CHECKING:
     from .._model import Model
+    from ..formats._recipe import Recipe
     from ..report import Page
 
-__all__ = ["CHECKPOINT", "DRAWS", "MODEL", "PAGE", "PICTURE", "ROWS", "STEPS", "Kind", "Outputs", "print_rows"]
+__all__ = [
+    "CHECKPOINT",
+    "DRAWS",
+    "MODEL",
+    "PAGE",
+    "PICTURE",
+    "RECIPE",
+    "ROWS",
+    "STEPS",
+    "Kind",
+    "Outputs",
+    "print_rows",
+]
 
 HEAD = 1 << 16
 """Bytes at the beginning of a page or picture in which its mark stands."""
@@ -82,6 +95,7 @@ PAGE = Kind("a page", (".html", ".htm"))
 STEPS = Kind("steps", (".json",))
 DRAWS = Kind("draws", (".nc",))
 PICTURE = Kind("a picture", (".png",))
+RECIPE = Kind("a recipe", (".toml", ".json"))
 CHECKPOINT = Kind("a checkpoint", later=True)
 """Which the library itself knows; it never replaces other files by one."""
 
@@ -188,6 +202,12 @@ class Outputs:
         write_atomically(path, json.dumps({"command": self.mark, **plain(document)}, indent=1) + "\n")
         self.written.append(path)
 
+    def write_recipe(self, recipe: Recipe, path: str) -> None:
+        """Write how data are read."""
+        recipe.save(path)
+        self.written.append(path)
+        note(f"Recipe written to '{path}'.")
+
     def write_rows(self, columns: Mapping[str, Sequence[Any]], path: str) -> None:
         """Write columns to a CSV, TSV or Parquet file, in one step."""
         from ..formats._csv import write_csv
@@ -235,6 +255,8 @@ def _made_by(path: str, kind: Kind) -> str | None:
         with open(path, "rb") as file:
             found = re.search(rb'(?:<meta name="generator" content="|Software\0)(latentree [a-z-]+)', file.read(HEAD))
         return found[1].decode() if found else None
+    if kind is RECIPE:  # which people write and change: never replaced without being told
+        return None
     if kind is STEPS or format_of(path) == "json":
         return _maker_of_json(path)
     return None

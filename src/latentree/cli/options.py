@@ -154,10 +154,12 @@ _FILE: tuple[Any, ...] = (
         "The first line is data, and the columns are x1, x2, ...; or it names them (the default).",
         default=None,
     ),
+    option("--sheet NAME", READING, "Sheet of a workbook. Default: the first."),
     option(
-        "--missing TEXT,...",
+        "--missing TEXT|NAME=TEXT,...",
         READING,
-        "Cells that count as missing, besides empty ones, ?, ., NA, N/A, NaN, NULL and the like.",
+        "Cells that count as missing, besides empty ones, ?, ., NA, N/A, NaN, NULL and the like; NAME=TEXT goes for "
+        "the column NAME alone.",
         multiple=True,
     ),
     option(
@@ -171,10 +173,14 @@ _FILE: tuple[Any, ...] = (
 )
 
 
-def _decimal(default: str | None) -> Callable[[Function], Function]:
-    return option(
-        "--decimal MARK", READING, "Decimal mark of numbers: . or ,", type=Choice([".", ","]), default=default
-    )
+_DECIMAL = option("--decimal MARK", READING, "Decimal mark of numbers: . or , (default: .)", type=Choice([".", ","]))
+
+_RECIPE = file(
+    "--recipe",
+    READING,
+    "Read the data as this file says, which 'latentree check' writes; it ends in .toml or .json. Other options go "
+    "before what it says.",
+)
 
 
 _WEIGHTS = option(
@@ -206,11 +212,29 @@ _LEARNING: tuple[Any, ...] = (
         "into '(other)'. A note says what was merged.",
         type=Number(min=0, min_open=True),
     ),
+    option(
+        "--order NAME: VALUE,...",
+        LEARNING,
+        "Answers of the column NAME from low to high, as in --order 'trust: low, middle, high'. Default: as the file "
+        "declares, or that of a well-known scale, which is then told.",
+        multiple=True,
+    ),
     flag(
         "--keep-levels",
         LEARNING,
         "Count levels that the data declare but no row has as states. Default: leave them out.",
     ),
+)
+
+
+LONG = "Long data: one line for each item of a row"
+
+_LONG: tuple[Any, ...] = (
+    option("--rows COLUMN", LONG, "Column that says which row a line belongs to, such as the customer."),
+    option("--items COLUMN", LONG, "Column that says what the row has, such as the product. Each becomes a variable."),
+    whole("--counts", LONG, "Count items up to N or more. Default: 0 and 1, whether a row has it.", max=1_000),
+    option("--quantity COLUMN", LONG, "Column of whole numbers to add up instead of counting lines."),
+    option("--min-rows N", LONG, "Leave out items that fewer than N rows have.", type=Number(min=0)),
 )
 
 
@@ -304,12 +328,12 @@ def _all(decorators: tuple[Any, ...], function: Function) -> Function:
 
 def learning_options(function: Function) -> Function:
     """Add the options by which data are read to learn from; see :func:`.data.read_to_learn`."""
-    return _all((*_LEARNING, *_FILE, _decimal(".")), function)
+    return _all((*_LEARNING, _RECIPE, *_FILE, _DECIMAL, *_LONG), function)
 
 
 def matching_options(function: Function) -> Function:
     """Add the options by which data are read for a model that exists; see :func:`.data.read_for`."""
-    return _all((*_MATCHING, *_FILE, _decimal(None)), function)
+    return _all((*_MATCHING, _RECIPE, *_FILE, _DECIMAL), function)
 
 
 def fitting_options(function: Function, prior: Any = _PRIOR) -> Function:

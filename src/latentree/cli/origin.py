@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 __all__ = ["with_origin"]
 
 TOLD = ("kind", "n", "log_likelihood", "n_parameters", "aic", "bic", "seed", "reason")
-UNTOLD = ("seed", "n_jobs", "resume", "start", "force")
+UNTOLD = ("seed", "n_jobs", "resume", "start", "force", "recipe")
 """Options that are told already, have no effect on the result, or are paths."""
 
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from ..errors import DataError
 from .output import note, printable
 
 if TYPE_CHECKING:
@@ -69,6 +70,11 @@ class Reader:
 
         self.recipe = recipe_for(self.model, self.data, self.options)
         self.name = Path(self.data).name
+        if self.recipe.rows is not None:
+            raise DataError(
+                "The model was made from long data, whose rows are not lines of a file. 'latentree assign' and "
+                "'latentree score' read such data."
+            )
         if self.data == "-" or is_data_set(self.data):
             source = opened(self.data, self.recipe, own_weights=not self.options["no_weights"])
             self.name, self.recipe = source.name, replace(source.used, columns=None, drop=())
@@ -103,7 +109,7 @@ class Reader:
             raise no_column(str(named), list(raw), "weights")
         given = named if named is not None else frame.weights
         weights = read_weights(raw, given, frame.n_rows, decimal=recipe.decimal)
-        reading: dict[str, Any] = {"missing": recipe.missing_codes, "decimal": recipe.decimal, "unseen": recipe.unseen}
+        reading: dict[str, Any] = {"missing": recipe.missing_for, "decimal": recipe.decimal, "unseen": recipe.unseen}
         drop = [named] if named is not None else None
         new: list[Any] = []
         table = coded_by(own, frame, never_seen, weights=weights, drop=drop, new=new, **reading)

@@ -17,13 +17,26 @@ from typing import TYPE_CHECKING, Any
 
 from .._registry import Registry, suggestion
 from ..errors import DataError
+from ._codebooks import Codebook, codebook_of
 
 if TYPE_CHECKING:
     from .._model import Model
     from .._table import Table
     from ..formats._columns import Frame
 
-__all__ = ["DataSet", "describe", "generator", "load", "load_frame", "names", "read", "registry", "sample_from"]
+__all__ = [
+    "Codebook",
+    "DataSet",
+    "codebook",
+    "describe",
+    "generator",
+    "load",
+    "load_frame",
+    "names",
+    "read",
+    "registry",
+    "sample_from",
+]
 
 FOLDER_VARIABLE = "LATENTREE_DATA"
 
@@ -112,6 +125,18 @@ def describe(name: str) -> DataSet:
     return known[name]
 
 
+def codebook(name: str) -> Codebook:
+    """Return what the columns and values of a data set mean, as far as its published description says.
+
+    Examples
+    --------
+    >>> book = codebook("voting")
+    >>> book["crime"].text, list(book["crime"].values.values())
+    ('Vote on: crime', ['no', 'yes'])
+    """
+    return codebook_of(describe(name).name)
+
+
 def load(name: str, *, data_dir: str | os.PathLike[str] | None = None) -> Table:
     """Load a data set as a table.
 
@@ -147,7 +172,8 @@ def load_frame(name: str, *, data_dir: str | os.PathLike[str] | None = None, bac
     name, data_dir
         As in :func:`load`.
     backend : {"pandas", "polars", "pyarrow"}
-        Which library's data frame to make.
+        Which library's data frame to make. Columns whose values do not come in the order of the alphabet are
+        categories in their order, except in PyArrow, where they are text.
 
     Examples
     --------
@@ -162,13 +188,21 @@ def load_frame(name: str, *, data_dir: str | os.PathLike[str] | None = None, bac
     from ..formats._frame import MISSING_TEXTS
 
     columns: dict[str, list[Any]] = {}
+    orders: dict[str, list[str]] = {}
     for column, cells in read(name, data_dir=data_dir).columns.items():
+        if cells.declared:
+            columns[column] = cells.values().tolist()
+            orders |= {column: list(cells.levels)} if list(cells.levels) != sorted(cells.levels) else {}
+            continue
         texts = [None if str(level).strip() in MISSING_TEXTS else str(level).strip() for level in cells.levels]
         numbers = numbers_of([t for t in texts if t is not None])
         rest = iter(texts if numbers is None else numbers.tolist())
         levels = tuple(next(rest) if numbers is None or t is not None else None for t in texts)
         columns[column] = Column(cells.codes, levels).values().tolist()
-    return nw.from_dict(columns, backend=backend).to_native()  # type: ignore[arg-type]
+    frame = nw.from_dict(columns, backend=backend)  # type: ignore[arg-type]
+    if not frame.implementation.is_pyarrow():  # which narwhals cannot give categories in an order of their own
+        frame = frame.with_columns(nw.col(column).cast(nw.Enum(own)) for column, own in orders.items())
+    return frame.to_native()
 
 
 def generator(name: str) -> Model:
@@ -258,13 +292,14 @@ def _package_data() -> Any:
 
 
 def read(name: str, *, data_dir: str | os.PathLike[str] | None = None) -> Frame:
-    """Read all columns of a data set as text, before they are coded."""
+    """Read all columns of a data set, named and labelled by its codebook, before they are coded."""
+    from ..formats._columns import Frame
     from ..formats._csv import read_csv
 
     entry = describe(name)
-
     with _path(entry, data_dir) as path:
-        return read_csv(path, header=entry.header)
+        found = read_csv(path, header=entry.header)
+    return Frame(codebook(name).applied(found.columns))
 
 
 @contextmanager

@@ -69,6 +69,7 @@ class DataEstimator(Reporting, BaseEstimator):  # type: ignore[misc]
     model_: Model
     bins: Any
     keep_levels: bool
+    missing: Any
     unseen: str
     random_state: RandomState
     warnings_: list[str]
@@ -87,9 +88,13 @@ class DataEstimator(Reporting, BaseEstimator):  # type: ignore[misc]
         data = validated(self, X, reset=True)
         weights = weights_of(sample_weight, data.shape[0])
         with parameters_of(type(self).__name__):
-            table = table_from(data, weights=weights, bins=self.bins, keep_levels=self.keep_levels)
+            table = table_from(data, weights=weights, bins=self.bins, keep_levels=self.keep_levels, **self._missing)
         self._form = Form.of(data)
         return table
+
+    @property
+    def _missing(self) -> dict[str, Any]:
+        return {} if self.missing is None else {"missing": self.missing}
 
     def _table(self, X: Any, *, new: list[NDArray[np.bool_]] | None = None) -> Table:
         check_is_fitted(self)
@@ -101,7 +106,7 @@ class DataEstimator(Reporting, BaseEstimator):  # type: ignore[misc]
         # By position: scikit-learn has compared the names, and lets arrays and frames stand for each other.
         named = dict(zip((v.name for v in variables), columns, strict=True))
         never_seen: dict[str, list[Any]] = {}
-        table = coded_by(variables, named, never_seen, unseen=self.unseen, new=new)
+        table = coded_by(variables, named, never_seen, unseen=self.unseen, new=new, **self._missing)
         warn_of_never_seen(never_seen)
         return table
 

@@ -31,7 +31,17 @@ from ..bayes import (
 )
 from ..runner import Budget
 from ._base import ClassPredictor, DataEstimator, checked_samples
-from ._inputs import Bins, Constraints, RandomState, Worded, check_parameters, generator, report_progress, weights_of
+from ._inputs import (
+    Bins,
+    Constraints,
+    Missing,
+    RandomState,
+    Worded,
+    check_parameters,
+    generator,
+    report_progress,
+    weights_of,
+)
 
 __all__ = ["BayesianLatentClass"]
 
@@ -69,7 +79,7 @@ class BayesianLatentClass(ClassPredictor, DensityMixin, DataEstimator):  # type:
         How the number of classes is changed; see :func:`latentree.bayes.sample`.
     level : float, default 0.95
         What the intervals hold.
-    bins, keep_levels, unseen
+    bins, keep_levels, missing, unseen
         As in :class:`LatentClass`.
     random_state : int, RandomState, Generator or None, default None
         Source of randomness. The same number gives the same draws, whatever ``n_jobs`` is.
@@ -143,6 +153,7 @@ class BayesianLatentClass(ClassPredictor, DensityMixin, DataEstimator):  # type:
         level: float = 0.95,
         bins: Bins = None,
         keep_levels: bool = False,
+        missing: Missing = None,
         unseen: str = "error",
         random_state: RandomState = None,
         n_jobs: int | None = None,

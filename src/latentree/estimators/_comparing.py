@@ -14,7 +14,7 @@ from ..comparison import Comparison, compare_classes
 from ..errors import LatentreeWarning
 from ..estimation import ITERATIONS, TOLERANCE, Fit
 from ..runner import Budget
-from ._inputs import Bins, RandomState, check_parameters, fit_options, generator
+from ._inputs import Bins, Missing, RandomState, check_parameters, fit_options, generator
 from ._latent_class import LatentClass
 
 __all__ = ["ClassComparison", "compare"]
@@ -41,6 +41,7 @@ def compare(
     prior: float | Mapping[str, ArrayLike] | Literal["auto"] | None = None,
     bins: Bins = None,
     keep_levels: bool = False,
+    missing: Missing = None,
     unseen: str = "error",
     tol: float = TOLERANCE,
     max_iter: int = ITERATIONS,
@@ -67,7 +68,7 @@ def compare(
     checkpoint : path, optional
         A file to keep the fits in, also the one under way, and to go on from if it is there. Needs a number for
         ``random_state``.
-    n_init, prior, bins, keep_levels, unseen, tol, max_iter, random_state, n_jobs, verbose
+    n_init, prior, bins, keep_levels, missing, unseen, tol, max_iter, random_state, n_jobs, verbose
         As for :class:`LatentClass`; with ``prior="auto"`` maxima of the likelihood are compared. With a number for
         ``random_state`` every fit is the one that :class:`LatentClass` gives.
 

@@ -15,7 +15,7 @@ from .._model import Model
 from ..estimation._smoothing import PRIOR, LearnerPrior
 from ..prediction import imputed
 from ..search import DEFAULT
-from ._inputs import FLAG, Bins, RandomState, check_parameters, generator
+from ._inputs import FLAG, Bins, Missing, RandomState, check_parameters, generator
 from ._latent_tree import TreeLearner, check_size
 
 __all__ = ["LatentTreeImputer"]
@@ -31,7 +31,7 @@ class LatentTreeImputer(TransformerMixin, TreeLearner):  # type: ignore[misc]
     ----------
     draw : bool, default False
         Whether to draw values; several draws with different ``random_state`` are a multiple imputation.
-    method, score, prior, start, options, bins, keep_levels, unseen
+    method, score, prior, start, options, bins, keep_levels, missing, unseen
         As for :class:`LatentTree`. A value that was not there in :meth:`fit` is filled too with ``unseen="missing"``.
     random_state, n_jobs, time_limit, checkpoint, verbose
         As for :class:`LatentTree`; ``random_state`` is also the source of the draws.
@@ -74,6 +74,7 @@ class LatentTreeImputer(TransformerMixin, TreeLearner):  # type: ignore[misc]
         options: Mapping[str, Any] | None = None,
         bins: Bins = None,
         keep_levels: bool = False,
+        missing: Missing = None,
         unseen: str = "error",
         random_state: RandomState = None,
         n_jobs: int | None = None,

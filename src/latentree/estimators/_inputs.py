@@ -35,6 +35,7 @@ __all__ = [
     "Bins",
     "Constraints",
     "Form",
+    "Missing",
     "RandomState",
     "Worded",
     "check_parameters",
@@ -52,6 +53,7 @@ __all__ = [
 
 RandomState = int | np.random.RandomState | np.random.Generator | None
 Bins = int | Mapping[str, int | Sequence[float]] | None
+Missing = str | Sequence[Any] | Mapping[Any, Any] | None
 
 SOFTENING = 1e-9
 """Share of the uniform distribution that separates rows which the model itself calls impossible."""
@@ -98,6 +100,7 @@ _CONSTRAINTS: Constraints = {
     "checkpoint": AnyOf(Worded((str, os.PathLike), "a path"), _NONE),
     "bins": AnyOf(Whole(2), Worded(Mapping, "a dict of columns"), _NONE),
     "keep_levels": Flag(),
+    "missing": AnyOf(Worded((str, list, tuple, set, frozenset, Mapping), "a list or dict of codes"), _NONE),
     "unseen": OneOf("error", "missing", "smooth"),
     "tol": Number(least=0),
     "max_iter": Whole(1),

@@ -29,6 +29,7 @@ from ..score._uncertainty import Method as ErrorMethod
 from ._base import ClassPredictor, ModelEstimator, RowDensity, ScoreMethod, posteriors
 from ._inputs import (
     Bins,
+    Missing,
     RandomState,
     check_parameters,
     fit_options,
@@ -76,6 +77,9 @@ class LatentClass(NewRows, Relating, ClassPredictor, RowDensity, ModelEstimator)
         bins or at which edges. Every column of an array of floats counts as continuous when this is an int.
     keep_levels : bool, default False
         Whether categories that a column declares, but no row of the training data has, count as states.
+    missing : list, dict or None, default None
+        Cells that count as missing in place of the usual texts (``NA``, ``?`` and the like; None keeps these), or codes
+        of single columns besides them, ``{"income": [99, -1]}``. NaN, None and empty text are missing in any case.
     unseen : {"error", "missing", "smooth"}, default "error"
         What to do with a value that was not there in :meth:`fit`: an error, a missing cell, or a missing cell that
         counts in the log-likelihood of its row with the probability of something new, 1/(n + 1) after n rows.
@@ -165,6 +169,7 @@ class LatentClass(NewRows, Relating, ClassPredictor, RowDensity, ModelEstimator)
         prior: float | Mapping[str, ArrayLike] | Literal["auto"] | None = None,
         bins: Bins = None,
         keep_levels: bool = False,
+        missing: Missing = None,
         unseen: str = "error",
         tol: float = TOLERANCE,
         max_iter: int = ITERATIONS,

@@ -24,7 +24,7 @@ from ..runner import Budget
 from ..search import DEFAULT, Run, Step, learn
 from ..search_result import search_result
 from ._base import ModelEstimator, RowDensity, ScoreMethod, posteriors
-from ._inputs import Bins, RandomState, check_parameters, generator
+from ._inputs import Bins, Missing, RandomState, check_parameters, generator
 from ._new_rows import NewRows
 from ._relating import Relating
 
@@ -49,6 +49,7 @@ class TreeLearner(ModelEstimator):
         options: Mapping[str, Any] | None = None,
         bins: Bins = None,
         keep_levels: bool = False,
+        missing: Missing = None,
         unseen: str = "error",
         random_state: RandomState = None,
         n_jobs: int | None = None,
@@ -120,6 +121,9 @@ class LatentTree(NewRows, Relating, TransformerMixin, RowDensity, TreeLearner): 
         bins or at which edges. Every column of an array of floats counts as continuous when this is an int.
     keep_levels : bool, default False
         Whether categories that a column declares, but no row of the training data has, count as states.
+    missing : list, dict or None, default None
+        Cells that count as missing in place of the usual texts (``NA``, ``?`` and the like; None keeps these), or codes
+        of single columns besides them, ``{"income": [99, -1]}``. NaN, None and empty text are missing in any case.
     unseen : {"error", "missing", "smooth"}, default "error"
         What to do with a value that was not there in :meth:`fit`: an error, a missing cell, or a missing cell that
         counts in the log-likelihood of its row with the probability of something new, 1/(n + 1) after n rows.

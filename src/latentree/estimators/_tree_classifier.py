@@ -35,7 +35,7 @@ class LatentTreeClassifier(ClassifierMixin, TreeLearner):  # type: ignore[misc]
 
     Parameters
     ----------
-    method, score, prior, start, options, bins, keep_levels, unseen
+    method, score, prior, start, options, bins, keep_levels, missing, unseen
         As for :class:`LatentTree`.
     random_state, n_jobs, time_limit, checkpoint, verbose
         As for :class:`LatentTree`.

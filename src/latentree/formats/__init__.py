@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from .._registry import loaded
-from ..errors import Advice, FileFormatError, Parameter, ParameterError
+from ..errors import Advice, Parameter, ParameterError
 from ._formats import DATA_FORMATS, MODEL_FORMATS, DataFormat, ModelFormat, by_suffix
 from ._recipe import Recipe
 
@@ -15,12 +15,18 @@ if TYPE_CHECKING:
     from .._table import Table
     from ._columns import Frame
 
-__all__ = ["DATA_FORMATS", "MODEL_FORMATS", "DataFormat", "ModelFormat", "Recipe", "read_frame", "read_table"]
+__all__ = [
+    "DATA_FORMATS",
+    "MODEL_FORMATS",
+    "DataFormat",
+    "ModelFormat",
+    "Recipe",
+    "read_frame",
+    "read_table",
+]
 
 SUFFIXES = {suffix: kind for kind, one in DATA_FORMATS.items() for suffix in one.suffixes} | {".txt": "txt"}
 """Formats by the endings of files' names; ``.txt`` may be one of several, which the file itself tells."""
-
-WORKBOOKS = (".xlsx", ".xls", ".xlsm", ".xlsb", ".ods")
 
 
 def read_table(
@@ -30,6 +36,7 @@ def read_table(
     encoding: str | None = None,
     delimiter: str | None = None,
     header: bool | None = None,
+    sheet: str | None = None,
     **options: Any,
 ) -> Table:
     r"""Build a table from a file.
@@ -38,13 +45,16 @@ def read_table(
     ----------
     path : str or path
         The file. Text files may be gzipped.
-    format : {"csv", "tsv", "parquet", "arff", "hlcm"}, optional
-        What kind of file it is. Default: as its suffix says.
+    format : str, optional
+        What kind of file it is, one of ``DATA_FORMATS``: csv, tsv, parquet, arff, hlcm, excel, ods, spss, por, stata,
+        sas or xport. Default: as its suffix says. Workbooks and files of SPSS, Stata and SAS need the extra ``files``.
     encoding, delimiter, header
         As in :func:`latentree.formats._csv.read_csv`, for the formats that have them.
+    sheet : str, optional
+        The sheet of a workbook. Default: the first.
     **options
         As in :meth:`latentree.Table.from_frame`: ``columns``, ``drop``, ``weights``, ``bins``, ``missing``,
-        ``decimal``, ``keep_levels``, ...
+        ``decimal``, ``order``, ``keep_levels``, ...
 
     Returns
     -------
@@ -63,7 +73,7 @@ def read_table(
     """
     from ._frame import table_from
 
-    frame = read_frame(path, format=format, encoding=encoding, delimiter=delimiter, header=header)
+    frame = read_frame(path, format=format, encoding=encoding, delimiter=delimiter, header=header, sheet=sheet)
     return table_from(frame, **options)
 
 
@@ -74,6 +84,7 @@ def read_frame(
     encoding: str | None = None,
     delimiter: str | None = None,
     header: bool | None = None,
+    sheet: str | None = None,
 ) -> Frame:
     """Read all columns of a file as they are; see :func:`read_table` for the parameters.
 
@@ -84,7 +95,7 @@ def read_frame(
     if kind == "txt":
         kind = _text_format(path, encoding)
     one = DATA_FORMATS.find(kind, owner="read_table")
-    more: dict[str, Any] = {"encoding": encoding, "delimiter": delimiter, "header": header}
+    more: dict[str, Any] = {"encoding": encoding, "delimiter": delimiter, "header": header, "sheet": sheet}
     given = {name: value for name, value in more.items() if value is not None}
     for name in given:
         if name not in one.options:
@@ -103,8 +114,6 @@ def _kind_of(path: str | os.PathLike[str]) -> str:
         return "txt"
     found = by_suffix(path, DATA_FORMATS)
     if found is None:
-        if bare.endswith(WORKBOOKS):
-            raise FileFormatError("'{file}': Excel workbooks are not read. Save the sheet as CSV.", file=name)
         message = (
             "'{file}': the name does not tell the kind of file, ending in none of {endings}. "
             "Give {format}, for example {example}."

@@ -426,7 +426,8 @@ def _learn_numbers(
         where.tell(f"{len(numbers):,} numbers became {len(groups):,} bins, fewer than {merge_rare:g} rows having some.")
         return merged
     _refuse_many(where)
-    return where.coding(Variable(name, tuple(int(x) for x in numbers)), np.arange(len(numbers)))
+    variable = Variable(name, tuple(int(x) for x in numbers), label=where.column.label)
+    return where.coding(variable, np.arange(len(numbers)))
 
 
 def _continuous(where: _Where, numbers: NDArray[Any]) -> DataError:
@@ -438,7 +439,8 @@ def _continuous(where: _Where, numbers: NDArray[Any]) -> DataError:
 
 
 def _cut(where: _Where, edges: FloatArray, whole: bool) -> Coding:
-    variable = Variable(where.name, bin_labels(edges, whole=whole), tuple(edges.tolist()))
+    labels, label = bin_labels(edges, whole=whole), where.column.label
+    variable = Variable(where.name, labels, tuple(edges.tolist()), label=label)
     return where.coding(variable, np.searchsorted(edges, np.asarray(where.values.items), side="left"))
 
 
@@ -498,8 +500,18 @@ def _learn_states(where: _Where, merge_rare: float | None) -> Coding:
         tuple(states[i] for i in group) if len(group) > 1 or states[group[0]] != name else ()
         for group, name in zip(groups, names, strict=True)
     )
-    variable = Variable(where.name, tuple(names), merged=merged, other=pool, never_seen=where.never_seen)
+    variable = Variable(
+        where.name, tuple(names), merged=merged, other=pool, never_seen=where.never_seen, label=column.label,
+        order=_order_of(column, scale),
+    )  # fmt: skip
     return where.coding(variable, code_of)
+
+
+def _order_of(column: Column, scale: list[int] | None) -> str:
+    """Where the order of the states comes from; that of two answers needs no word."""
+    if column.declared:
+        return "given" if column.given else "declared" if column.ordered else ""
+    return "guessed" if scale is not None and len(scale) > 2 else ""
 
 
 def _usual_order(states: list[State], declared: bool) -> list[int]:

@@ -53,6 +53,10 @@ class Column:
         Text cells of a file, in which ``1`` may be a number.
     measured : bool
         The cells come from a plain array of floats: measurements, even if all happen to be whole.
+    label : str
+        What the column is in words, if the file says so.
+    given : bool
+        A person, not the file, gave the order of the levels.
     """
 
     codes: IntArray
@@ -61,6 +65,8 @@ class Column:
     ordered: bool = False
     untyped: bool = False
     measured: bool = False
+    label: str = ""
+    given: bool = False
 
     def __len__(self) -> int:
         return len(self.codes)

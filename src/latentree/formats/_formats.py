@@ -32,9 +32,9 @@ class DataFormat:
         Reference to the function that reads it, ``module:name``; it takes a path and returns a
         :class:`~latentree.formats._columns.Frame`.
     options : tuple of str
-        Which of ``encoding``, ``delimiter`` and ``header`` it takes.
+        Which of ``encoding``, ``delimiter``, ``header`` and ``sheet`` it takes.
     defaults : mapping
-        Values of these that the format implies.
+        Values of these, and of others that its reader takes, that the format implies.
     """
 
     title: str
@@ -70,6 +70,8 @@ class ModelFormat:
 
 
 _TABLE_OPTIONS = ("encoding", "delimiter", "header")
+_SHEET = ("header", "sheet")
+_STATISTICS = f"{PACKAGE}._statistics_files:read_statistics"
 
 DATA_FORMATS = Registry(
     "format",
@@ -85,6 +87,15 @@ DATA_FORMATS = Registry(
         "hlcm": DataFormat(
             "the first programs for latent trees", (".hlcm",), f"{PACKAGE}._hlcm:read_hlcm", ("encoding",)
         ),
+        "excel": DataFormat(
+            "Excel workbooks", (".xlsx", ".xls", ".xlsm", ".xlsb"), f"{PACKAGE}._workbook:read_workbook", _SHEET
+        ),
+        "ods": DataFormat("OpenDocument sheets", (".ods",), f"{PACKAGE}._workbook:read_workbook", _SHEET),
+        "spss": DataFormat("SPSS", (".sav", ".zsav"), _STATISTICS, ("encoding",), {"kind": "sav"}),
+        "por": DataFormat("portable files of SPSS", (".por",), _STATISTICS, ("encoding",), {"kind": "por"}),
+        "stata": DataFormat("Stata", (".dta",), _STATISTICS, ("encoding",), {"kind": "dta"}),
+        "sas": DataFormat("SAS", (".sas7bdat",), _STATISTICS, ("encoding",), {"kind": "sas7bdat"}),
+        "xport": DataFormat("transport files of SAS", (".xpt",), _STATISTICS, ("encoding",), {"kind": "xpt"}),
     },
 )
 

@@ -15,14 +15,16 @@ from numpy.typing import NDArray
 from .._table import Table, check_sample_size, checked_weights
 from .._types import FloatArray
 from .._variables import State, Variable, number_in
-from ..errors import Advice, DataError, Row, bad_parameter
+from ..errors import Advice, DataError, Row, Surface, bad_parameter
 from ._bins import OWNER, bad_bins
 from ._coding import DECIMAL, DECIMAL_ADVICE, DECIMAL_COMMA, Coding, Missing, first_cell, learn, match, with_points
 from ._columns import Column, Frame, check_cells, column_from, listed
+from ._order import in_order
 from ._warnings import warn_of_many_states, warn_of_never_seen, warn_of_variables
 
 __all__ = ["MISSING_TEXTS", "table_from", "values_of"]
 
+MissingCodes = str | Collection[Any] | Mapping[Any, Any] | Callable[[str], Missing] | None
 
 MISSING_TEXTS = ("", "?", ".", "NA", "N/A", "n/a", "#N/A", "<NA>", "NaN", "nan", "NULL", "null")
 """Text cells that count as missing, blanks around them aside.
@@ -40,8 +42,9 @@ def table_from(
     weights: Any = None,
     bins: int | Mapping[str, int | Sequence[float]] | None = None,
     unseen: str = "error",
-    missing: str | Collection[str] | None = MISSING_TEXTS,
+    missing: MissingCodes = MISSING_TEXTS,
     decimal: str = ".",
+    order: Mapping[str, Sequence[Any]] | None = None,
     merge_rare: float | None = None,
     keep_levels: bool = False,
     n: float | None = None,
@@ -72,12 +75,16 @@ def table_from(
         With ``variables``: what to do with a value that is not a state. A level that the earlier data declared but no
         row had is missing, with a warning, unless this is ``"smooth"``: then both are missing in the table, and
         estimators and commands that score rows give them the probability of something new.
-    missing : collection of str
+    missing : collection or dict
         Cells that count as missing, *in place of* the usual ones, :data:`MISSING_TEXTS` (``?``, ``NA`` and some more);
         ``missing=[*MISSING_TEXTS, "999"]`` adds one to them. A text that reads as a number stands for the number too.
-        Empty text, None, NaN, NaT and pandas' NA are missing whatever is given here.
+        Empty text, None, NaN, NaT and pandas' NA are missing whatever is given here. A dict names codes of single
+        columns, besides the usual ones: ``missing={"income": [99, -1]}``; its key None goes for all columns.
     decimal : {".", ","}
         With ``","``, text columns whose cells all read as numbers with decimal commas hold numbers.
+    order : dict, optional
+        The answers of some columns in their order, ``{"trust": ["low", "middle", "high"]}``. Every answer of the column
+        must be there.
     merge_rare : float, optional
         Merge values that fewer cases have ([Zhang2004] 5.2 uses 30). Numbers merge with the smaller neighbour into
         bins, ordered categories and answers of a well-known scale with the smaller neighbour into ``a | b``, until each
@@ -107,15 +114,17 @@ def table_from(
     whole are whole numbers, so that missing cells, which make floats of a pandas column, change nothing. -1 is a number
     like others here; where it stands for missing cells, name it in ``missing``, or use :meth:`Table.from_codes`.
 
-    States are in the order of the categories. Text that is not declared so but
-    all of one well-known scale (strongly disagree to strongly agree, never to always, poor to excellent, low to high
-    and some more; capitals do not count) is in the order of the scale. Otherwise states are sorted, by type (truth
+    States are in the order given, or that of the categories. Text that is not declared so but all of one well-known
+    scale (strongly disagree to strongly agree, never to always, poor to excellent, low to high and some more, in
+    English, German, French, Spanish, Italian, Dutch or Portuguese; capitals do not count) is in the order of the scale,
+    and the variable says that this was guessed (``Variable.order``). Otherwise states are sorted, by type (truth
     values, whole numbers, numbers, text) and then by value.
 
     Without ``bins`` a continuous column is an error, and so is a number column with more than 50 values, or more than
     20 and fewer than 15 cases a value, and text with more than 20 values that are all numbers with decimal commas. A
     column of at least 20 cases of which more than 90 % differ is taken for an identifier, which is an error too. So is
-    a column without any value; a row without any value is not, it just says nothing.
+    a column without any value; a row without any value is not, it just says nothing. What is wrong with several columns
+    is said at once; :func:`latentree.check` proposes what to do with each.
 
     A column with one value only is a variable of one state, with a warning. There is a warning too of columns, not cut
     into bins, with more than 20 states, or more than 8 and fewer than 10 cases a state.
@@ -129,7 +138,8 @@ def table_from(
     [[1, 1]]
     """
     check_options(variables, bins, unseen, merge_rare, n)
-    options = {"columns": columns, "drop": drop, "weights": weights, "missing": missing, "decimal": decimal}
+    options: dict[str, Any] = {"columns": columns, "drop": drop, "weights": weights}
+    options |= {"missing": missing, "decimal": decimal}
     if variables is not None:
         found: dict[str, list[State]] = {}
         table = coded_by(variables, data, found, unseen=unseen, n=n, **options)
@@ -137,16 +147,19 @@ def table_from(
         return table
     chosen = _Chosen(data, variables=None, **options)
     general, cuts = cuts_of(bins, chosen.names)
+    orders = orders_of(order, chosen.names)
     measured = isinstance(data, np.ndarray) and data.dtype.kind == "f"
     declared: set[str] = set()
 
     def code(name: str, column: Column) -> Coding:
-        column = replace(column, measured=measured)
+        column, gone = replace(column, measured=measured), chosen.missing(name)
+        if name in orders:
+            column = in_order(name, column, orders[name], gone)
         declared.update([name] if column.declared else [])
         if decimal == ",":
-            column = read_commas(column, chosen.missing, every=True)
+            column = read_commas(column, gone, every=True)
         return learn(
-            name, column, chosen.weights, missing=chosen.missing, bins=general, cut=cuts.get(name),
+            name, column, chosen.weights, missing=gone, bins=general, cut=cuts.get(name),
             merge_rare=merge_rare, keep_levels=keep_levels, note=note,
         )  # fmt: skip
 
@@ -178,8 +191,8 @@ def coded_by(
     def code(name: str, column: Column) -> Coding:
         own = given[name]
         if chosen.decimal == "," and (own.edges is not None or not all(isinstance(s, str) for s in own.states)):
-            column = read_commas(column, chosen.missing, every=False)
-        coding = match(own, column, chosen.weights, missing=chosen.missing, unseen=unseen)
+            column = read_commas(column, chosen.missing(name), every=False)
+        coding = match(own, column, chosen.weights, missing=chosen.missing(name), unseen=unseen)
         if new is not None and coding.unknown is not None:
             new.append(coding.unknown[column.codes])
         if coding.never_seen and unseen != "smooth":
@@ -211,7 +224,7 @@ class _Chosen:
         by_name = weights if isinstance(weights, str) else None
         self.names = chosen_columns(self.raw, columns, drop, by_name, variables)
         n_rows = _same_length(self.raw, self.names)
-        self.missing = Missing([missing] if isinstance(missing, str) else missing or ())
+        self.missing = missing_by_column(missing, self.names)
         self.weights = read_weights(self.raw, weights, n_rows, decimal=decimal)
         if self.weights is not None and not self.weights.any():
             raise DataError("All rows have weight zero.")
@@ -234,12 +247,38 @@ def code_columns(
     """Code some columns, each by the function given, and merge equal rows."""
     variables: list[Variable] = []
     codes = np.empty((len(raw[names[0]]), len(names)), dtype=np.int16, order="F")
+    wrong: list[DataError] = []
     for i, name in enumerate(names):
-        column = column_from(raw[name], name)
-        coding = code(name, column)
+        try:
+            column = column_from(raw[name], name)
+            coding = code(name, column)
+        except DataError as error:
+            wrong.append(error)
+            continue
         codes[:, i] = coding.recode[column.codes]
         variables.append(coding.variable)
+    if wrong:
+        raise all_at_once(wrong)
     return Table.from_codes(codes, variables, weights, n)
+
+
+MOST_WRONG = 12
+"""What is wrong with more columns is counted, not told."""
+
+
+def all_at_once(wrong: Sequence[DataError]) -> DataError:
+    """Say what is wrong with several columns in one message."""
+    if len(wrong) == 1:
+        return wrong[0]
+    shown = wrong[:MOST_WRONG]
+    lines = "".join(f"\n- {{wrong{i}}}" for i in range(len(shown)))
+    more = f"\n- and {len(wrong) - len(shown)} more" if len(wrong) > len(shown) else ""
+    return DataError(
+        "{found} columns cannot be used as they are:" + lines + more + "\n{check} proposes what to do with each.",
+        found=len(wrong),
+        check=CHECK,
+        **{f"wrong{i}": error for i, error in enumerate(shown)},
+    )
 
 
 def values_of(table: Table) -> dict[str, list[State | None]]:
@@ -259,6 +298,59 @@ def values_of(table: Table) -> dict[str, list[State | None]]:
 
 
 # ---- options -----------------------------------------------------------------------------------------------------
+
+
+class _Check(Advice):
+    """What looks at all columns: a function in Python, a command in the shell."""
+
+    def shown(self, surface: Surface) -> str:
+        """Put it into the words of a surface."""
+        return "latentree.check(data)" if surface == "python" else "'latentree check DATA'"
+
+
+CHECK = _Check("check")
+
+
+def missing_by_column(given: MissingCodes, names: Collection[str]) -> Callable[[str], Missing]:
+    """Return what counts as missing in each column; codes of single columns come besides the usual ones.
+
+    Examples
+    --------
+    >>> codes = missing_by_column({"age": [99], None: ["k.A."]}, ["age", "sex"])
+    >>> 99 in codes("age"), 99 in codes("sex"), "k.A." in codes("sex"), "NA" in codes("sex")
+    (True, False, True, True)
+    """
+    if callable(given):
+        return given
+    if not isinstance(given, Mapping):
+        everywhere = Missing(_as_codes(given))
+        return lambda name: everywhere
+    for name in given:
+        if name is not None and str(name) not in names:
+            raise no_column(str(name), list(names), "missing")
+    common = (*MISSING_TEXTS, *_as_codes(given.get(None)))
+    usual = Missing(common)
+    special = {str(name): Missing((*common, *_as_codes(own))) for name, own in given.items() if name is not None}
+    return lambda name: special.get(name, usual)
+
+
+def _as_codes(given: Any) -> tuple[Any, ...]:
+    if given is None:
+        return ()
+    return (given,) if isinstance(given, str | int | float) else tuple(given)
+
+
+def orders_of(order: Any, chosen: Sequence[str]) -> dict[str, list[Any]]:
+    """Check the orders that were given, by the names of their columns."""
+    if order is None:
+        return {}
+    if not isinstance(order, Mapping) or any(isinstance(own, str) for own in order.values()):
+        raise bad_parameter("order", OWNER, "a dict of columns with a list of answers for each", order)
+    found = {str(name): list(own) for name, own in order.items()}
+    for name in found:
+        if name not in chosen:
+            raise no_column(name, chosen, "order")
+    return found
 
 
 def check_options(variables: Any, bins: Any, unseen: str, merge_rare: float | None, n: float | None = None) -> None:

@@ -10,8 +10,9 @@ What the file holds
     How the data were read, if it is known: see :class:`latentree.formats.Recipe`.
 ``variables``
     The manifest variables in order: name, states, the bin edges of a variable that was cut, the values that were
-    merged into each state (``merged``), the position of the state that rare values were pooled in (``other``), and
-    levels that the data declared but no row had (``never_seen``). Without ``merged``, as in files of version 0.1,
+    merged into each state (``merged``), the position of the state that rare values were pooled in (``other``),
+    levels that the data declared but no row had (``never_seen``), what it is in words (``label``), and where the order
+    of the states comes from (``order``: declared, given or guessed). Without ``merged``, as in files of version 0.1,
     ``a | b`` stands for the values ``a`` and ``b``, and ``(other)`` for a pool. A state is text, a
     whole number or a truth value as JSON has them, or ``{"float": 1.0}``: the number 1.0 is not the state 1, and not
     every program keeps them apart.
@@ -146,6 +147,7 @@ def variable_text(variable: Variable) -> str:
         out["other"] = variable.other
     if variable.never_seen:
         out["never_seen"] = [_stored(s, variable) for s in variable.never_seen]
+    out |= {name: own for name in ("label", "order") if (own := getattr(variable, name))}
     return _text(out)
 
 
@@ -315,8 +317,9 @@ def variable_from(raw: Any, position: int) -> Variable:
     merged = tuple(tuple(_state(s, where) for s in group) for group in groups)
     other = None if raw.get("other") is None else _field(raw, "other", int, where)
     never_seen = tuple(_state(s, where) for s in _field(raw, "never_seen", list, where)) if "never_seen" in raw else ()
+    label, order = (_field(raw, key, str, where) if key in raw else "" for key in ("label", "order"))
     try:
-        variable = Variable(name, states, edges, merged, other, never_seen)
+        variable = Variable(name, states, edges, merged, other, never_seen, label, order)
     except LatentreeError as error:
         raise FileFormatError(str(error)) from None
     return read_from_text(variable) if "merged" not in raw and looks_merged(states) else variable

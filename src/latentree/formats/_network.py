@@ -15,6 +15,10 @@ formats share. What latentree knows beyond that is kept in properties of the nod
     For each state the values that were merged into it.
 ``latentree_other = 2``
     Position of the state that rare values were pooled in.
+``latentree_label = t:Do%20you%20smoke?``
+    What the variable is in words.
+``latentree_order = guessed``
+    Where the order of its states comes from: declared, given or guessed.
 ``latentree_never_seen = t:refused``
     Levels that the data declared but no row had.
 ``latentree_column = 3``
@@ -271,7 +275,7 @@ def _is_latent(node: Node) -> bool:
 def _variable(node: Node, name: str) -> Variable:
     told = node.properties.get(PREFIX + "states")
     states = _usual_states(node.states) if told is None else tuple(_state(s, node) for s in told.split())
-    own = {key: node.properties.get(PREFIX + key) for key in ("edges", "merged", "other", "never_seen")}
+    own = {key: node.properties.get(PREFIX + key) for key in ("edges", "merged", "other", "never_seen", "label")}
     try:
         if len(states) != len(node.states):
             raise ValueError
@@ -282,6 +286,8 @@ def _variable(node: Node, name: str) -> Variable:
             tuple(_group(text, node) for text in (own["merged"] or "").split()),
             None if own["other"] is None else int(own["other"]),
             tuple(_state(text, node) for text in (own["never_seen"] or "").split()),
+            "" if own["label"] is None else str(_state(own["label"], node)),
+            node.properties.get(PREFIX + "order", ""),
         )
     except ValueError as error:
         if isinstance(error, LatentreeError):
@@ -356,6 +362,10 @@ def _told(variable: Variable, written: Sequence[str]) -> dict[str, str]:
         out["other"] = str(variable.other)
     if variable.never_seen:
         out["never_seen"] = " ".join(map(_typed_text, variable.never_seen))
+    if variable.label:
+        out["label"] = _typed_text(variable.label)
+    if variable.order:
+        out["order"] = variable.order
     return out
 
 

@@ -16,7 +16,9 @@ from ..errors import Advice, DataError, FileFormatError
 if TYPE_CHECKING:
     from .._model import Model
     from .._table import Table
+    from ._coding import Missing
     from ._columns import Frame
+    from ._long import Long
 
 __all__ = ["Recipe"]
 
@@ -40,10 +42,16 @@ class Recipe:
         Whether the first line names the columns.
     decimal : {".", ","}
         The decimal mark.
+    sheet : str, optional
+        The sheet of a workbook.
     missing : tuple of str
         Further cells that count as missing.
+    missing_in : dict of str to tuple of str, optional
+        The same for single columns.
     default_missing : bool
         Whether ``?``, ``NA`` and the other usual cells do, too.
+    order : dict of str to tuple of str, optional
+        The answers of some columns in their order.
     bins : int or dict, optional
         How continuous columns were cut.
     merge_rare : float, optional
@@ -52,6 +60,10 @@ class Recipe:
         Whether levels that no row has are states.
     unseen : {"error", "missing", "smooth"}
         What to do with a value of new rows that is not a state.
+    rows, items : str, optional
+        Columns of long data: which row a line belongs to, and what it has; see :meth:`latentree.Table.from_long`.
+    counts, quantity, min_rows
+        How the items of long data are counted, and how many rows must have one.
 
     Examples
     --------
@@ -70,12 +82,20 @@ class Recipe:
     delimiter: str | None = None
     header: bool = True
     decimal: str = "."
+    sheet: str | None = None
     missing: tuple[str, ...] = ()
+    missing_in: Mapping[str, tuple[str, ...]] | None = None
     default_missing: bool = True
+    order: Mapping[str, tuple[str, ...]] | None = None
     bins: int | Mapping[str, int | tuple[float, ...]] | None = None
     merge_rare: float | None = None
     keep_levels: bool = False
     unseen: str = "error"
+    rows: str | None = None
+    items: str | None = None
+    counts: int | None = None
+    quantity: str | None = None
+    min_rows: float = 1
 
     def to_plain(self) -> dict[str, Any]:
         """Return what differs from the defaults, as JSON holds it.
@@ -108,6 +128,19 @@ class Recipe:
         return cls(**given)
 
     @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Recipe:
+        """Read a recipe file, TOML or JSON by its ending."""
+        from ._recipe_file import load_recipe
+
+        return load_recipe(path)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write what differs from the defaults to a file that people can read, TOML or JSON by its ending."""
+        from ._recipe_file import save_recipe
+
+        save_recipe(self, path)
+
+    @classmethod
     def of(cls, model: Model) -> Recipe:
         """Return the recipe of a model's data; for models that do not say, the defaults.
 
@@ -136,12 +169,20 @@ class Recipe:
 
         return frozenset({"", *(MISSING_TEXTS if self.default_missing else ()), *self.missing})
 
+    def missing_for(self, column: str) -> Missing:
+        """Return the cells of a column that count as missing."""
+        from ._coding import Missing
+
+        return Missing((*self.missing_codes, *(self.missing_in or {}).get(column, ())))
+
     def frame(self, path: str | os.PathLike[str]) -> Frame:
         """Read all columns of a file."""
         from . import read_frame
 
         header = None if self.header else False
-        return read_frame(path, format=self.format, encoding=self.encoding, delimiter=self.delimiter, header=header)
+        return read_frame(
+            path, format=self.format, encoding=self.encoding, delimiter=self.delimiter, header=header, sheet=self.sheet
+        )
 
     def read(self, path: str | os.PathLike[str], *, model: Model | None = None, **options: Any) -> Table:
         """Read a file: its own states, or those of a model; see :meth:`table` for the options."""
@@ -180,11 +221,18 @@ class Recipe:
         """
         from ._frame import raw_columns, table_from
 
-        name = (weights or None) if isinstance(weights, str | bool) else self.weights
-        options: dict[str, Any] = {"missing": self.missing_codes, "decimal": self.decimal, "n": n}
+        name: Any = (weights or None) if isinstance(weights, str | bool) else self.weights
+        options: dict[str, Any] = {"missing": self.missing_for, "decimal": self.decimal, "n": n}
+        if self.rows is not None:
+            if model is not None and not need_weights and name not in raw_columns(data):
+                name = None
+            return self.long(data, name).table(
+                counts=self.counts, min_rows=self.min_rows, variables=None if model is None else model.variables
+            )
         if model is None:
+            self._check_names(raw_columns(data))
             return table_from(
-                data, **options, columns=self.columns, drop=self.drop, weights=name, bins=self.bins,
+                data, **options, columns=self.columns, drop=self.drop, weights=name, bins=self.bins, order=self.order,
                 merge_rare=self.merge_rare, keep_levels=self.keep_levels, note=note,
             )  # fmt: skip
         if name is not None and weights is None and name not in (found := raw_columns(data)):
@@ -192,6 +240,29 @@ class Recipe:
                 raise _without_weights(str(name), found)
             name = None
         return table_from(data, **options, variables=model.variables, weights=name, unseen=self.unseen)
+
+    def long(self, data: Any, weights: str | None = None) -> Long:
+        """Read long data; what counts as a missing item is as in :meth:`missing_for`."""
+        from ._long import Long
+
+        if self.rows is None or self.items is None:
+            raise DataError(
+                "Long data need both {rows} and {items}: which row a line belongs to, and what it has.",
+                rows=Advice("rows"),
+                items=Advice("items"),
+            )
+        return Long.of(data, rows=self.rows, items=self.items, quantity=self.quantity, weights=weights)
+
+    def row_frame(self, frame: Frame) -> Frame:
+        """Return what stands beside the rows in a file of results: their own columns, or of long data their names."""
+        return frame if self.rows is None else self.long(frame).frame()
+
+    def _check_names(self, found: Collection[str]) -> None:
+        from ._frame import no_column
+
+        for name in self.missing_in or ():
+            if name not in found:
+                raise no_column(name, list(found), "missing")
 
 
 def _without_weights(name: str, found: Collection[str]) -> DataError:
@@ -232,10 +303,20 @@ def _are_texts(value: Any) -> bool:
     return isinstance(value, tuple) and all(isinstance(own, str) for own in value)
 
 
+def _by_column(value: Any) -> bool:
+    return value is None or (isinstance(value, Mapping) and all(map(_are_texts, value.values())))
+
+
 _RULES: dict[str, Callable[[Any], bool]] = {
     **dict.fromkeys(("drop", "missing"), _are_texts),
     **dict.fromkeys(("header", "default_missing", "keep_levels"), lambda value: isinstance(value, bool)),
-    **dict.fromkeys(("weights", "format", "encoding", "delimiter"), lambda value: isinstance(value, str | None)),
+    **dict.fromkeys(
+        ("weights", "format", "encoding", "delimiter", "sheet", "rows", "items", "quantity"),
+        lambda value: isinstance(value, str | None),
+    ),
+    **dict.fromkeys(("missing_in", "order"), _by_column),
+    "counts": lambda value: value is None or (type(value) is int and value >= 1),
+    "min_rows": _is_number,
     "columns": lambda value: value is None or _are_texts(value),
     "decimal": lambda value: value in (".", ","),
     "bins": _are_bins,

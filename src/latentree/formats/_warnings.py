@@ -11,7 +11,7 @@ from .._variables import State, Variable
 from ..errors import Advice, LatentreeWarning
 from ._columns import drop_advice, listed, some
 
-__all__ = ["warn_of_many_states", "warn_of_never_seen", "warn_of_variables"]
+__all__ = ["alike_groups", "warn_of_many_states", "warn_of_never_seen", "warn_of_variables"]
 
 MANY_STATES = 20
 """A column of more states is worth a warning."""
@@ -30,9 +30,9 @@ def warn_of_variables(variables: Sequence[Variable]) -> None:
             it="it" if len(single) == 1 else "them",
             drop=drop_advice(*single),
         )
-    alike = {v.name: pair for v in variables if (pair := _alike(v.states)) is not None}
+    alike = {v.name: groups[0] for v in variables if (groups := alike_groups(v.states))}
     if alike:
-        some_of = [f"{a!r} and {b!r} of column '{name}'" for name, (a, b) in list(alike.items())[:8]]
+        some_of = [f"{own[0]!r} and {own[1]!r} of column '{name}'" for name, own in list(alike.items())[:8]]
         more = f", and others in {len(alike) - 8:,} more columns" if len(alike) > 8 else ""
         _warn(
             "{pairs} differ only in capitals or blanks, and are states of their own. Write them alike if they mean the "
@@ -48,15 +48,19 @@ def warn_of_variables(variables: Sequence[Variable]) -> None:
         )
 
 
-def _alike(states: Sequence[State]) -> tuple[str, str] | None:
-    """Two texts among the states that differ only in capitals or blanks, if there are any."""
-    first: dict[str, str] = {}
+def alike_groups(states: Sequence[Any]) -> list[list[str]]:
+    """Texts among the states that differ only in capitals or blanks.
+
+    Examples
+    --------
+    >>> alike_groups(["Yes", "no", "yes", 1])
+    [['Yes', 'yes']]
+    """
+    groups: dict[str, list[str]] = {}
     for text in states:
         if isinstance(text, str):
-            other = first.setdefault("".join(text.casefold().split()), text)
-            if other != text:
-                return other, text
-    return None
+            groups.setdefault("".join(text.casefold().split()), []).append(text)
+    return [own for own in groups.values() if len(own) > 1]
 
 
 def warn_of_never_seen(found: Mapping[str, Sequence[State]]) -> None:

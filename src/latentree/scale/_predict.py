@@ -7,7 +7,7 @@ import gzip
 import os
 import secrets
 import time
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Protocol
@@ -19,7 +19,7 @@ from .._types import FloatArray
 from .._variables import State
 from ..errors import DataError, ParameterError, missing_extra
 from ..formats._columns import Column, column_from
-from ..formats._frame import MISSING_TEXTS, coded_by, raw_columns
+from ..formats._frame import MISSING_TEXTS, MissingCodes, coded_by, raw_columns
 from ..formats._warnings import warn_of_never_seen
 from ..infer import log_likelihood_rows, posterior
 from ..naming import assignment_columns, free_name
@@ -34,7 +34,7 @@ def posteriors(
     source: Any,
     *,
     unseen: str = "error",
-    missing: str | Collection[str] | None = MISSING_TEXTS,
+    missing: MissingCodes = MISSING_TEXTS,
     decimal: str = ".",
     **reading: Any,
 ) -> Iterator[tuple[Any, dict[str, FloatArray], FloatArray]]:

@@ -1,0 +1,203 @@
+"""Workbooks and files of SPSS, Stata and SAS, each written by its own library."""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import latentree as lt
+from latentree import DataError, FileFormatError, LatentreeWarning, Table
+from latentree.errors import LatentreeError
+from latentree.formats import DATA_FORMATS, read_frame
+
+DATA = Path(__file__).parent / "data"
+LABELS = {"oft": {1: "nie", 2: "manchmal", 3: "oft", 9: "k.A."}, "sex": {1: "männlich", 2: "weiblich", 3: "divers"}}
+TEXTS = {"oft": "Wie oft lesen Sie?", "sex": "Geschlecht"}
+FRAME = pd.DataFrame({"oft": [1, 2, 9, 3, 1, None], "sex": [1, 2, 2, 1, 1, 2]})
+
+
+@pytest.fixture
+def statistics():
+    return pytest.importorskip("pyreadstat")
+
+
+def check_labelled(table: Table) -> None:
+    often, sex = table.variables
+    assert often.states == ("nie", "manchmal", "oft")
+    assert sex.states == ("männlich", "weiblich") and sex.never_seen == ("divers",)
+    assert (often.label, sex.label) == ("Wie oft lesen Sie?", "Geschlecht")
+    assert table.codes[table.inverse][:, 0].tolist() == [0, 1, -1, 2, 0, -1]
+
+
+@pytest.mark.parametrize("suffix", [".sav", ".zsav"])
+@pytest.mark.filterwarnings("ignore:No row has 'divers'")
+def test_spss(tmp_path, statistics, suffix):
+    path = tmp_path / f"survey{suffix}"
+    statistics.write_sav(
+        FRAME, path, column_labels=TEXTS, variable_value_labels=LABELS, missing_ranges={"oft": [9]},
+        variable_measure={"oft": "ordinal"}, compress=suffix == ".zsav",
+    )  # fmt: skip
+    table = Table.read(path)
+    check_labelled(table)
+    assert [v.order for v in table.variables] == ["declared", ""]
+
+
+@pytest.mark.filterwarnings("ignore:No row has 'divers'")
+def test_stata(tmp_path, statistics):
+    path = tmp_path / "survey.dta"
+    labels = {**LABELS, "oft": {k: v for k, v in LABELS["oft"].items() if k != 9}}
+    statistics.write_dta(FRAME.replace({"oft": {9: None}}), path, column_labels=TEXTS, variable_value_labels=labels)
+    check_labelled(Table.read(path))
+
+
+def test_spss_portable(tmp_path, statistics):
+    path = tmp_path / "survey.por"
+    statistics.write_por(FRAME, path, column_labels=list(TEXTS.values()))
+    table = Table.read(path, missing={"OFT": [9]})
+    assert table.names == ("OFT", "SEX") and table.variables[0].states == (1, 2, 3)
+    assert table.variables[0].label == "Wie oft lesen Sie?"
+
+
+def test_sas_transport(tmp_path, statistics):
+    path = tmp_path / "survey.xpt"
+    statistics.write_xport(FRAME, path, column_labels=TEXTS)
+    table = Table.read(path, missing={"oft": [9]})
+    assert table.variables[0].states == (1, 2, 3) and table.variables[1].label == "Geschlecht"
+
+
+def test_a_scale_whose_ends_are_labelled(tmp_path, statistics):
+    path = tmp_path / "scale.sav"
+    frame = pd.DataFrame({"q": [1, 2, 3, 4, 5, 3]})
+    statistics.write_sav(frame, path, variable_value_labels={"q": {1: "low", 5: "high"}})
+    assert Table.read(path).variables[0].states == ("low", "2", "3", "4", "high")
+
+
+def test_numbers_some_of_which_have_a_label(tmp_path, statistics):
+    path = tmp_path / "age.sav"
+    frame = pd.DataFrame({"age": [*range(20, 80), 999.0]})
+    statistics.write_sav(frame, path, variable_value_labels={"age": {999: "refused"}})
+    with pytest.warns(LatentreeWarning, match=r"'999' \('refused'\).*missing=\{'age': '999'\}"):
+        table = Table.read(path, bins=2, missing={"age": 999})
+    assert table.variables[0].states == ("<= 49", ">= 50")
+
+
+def test_two_codes_of_one_label_stay_two_answers(tmp_path, statistics):
+    path = tmp_path / "q.sav"
+    frame = pd.DataFrame({"q": [1, 2, 3]})
+    statistics.write_sav(frame, path, variable_value_labels={"q": {1: "other", 2: "yes", 3: "other"}})
+    assert Table.read(path).variables[0].states == ("other (1)", "yes", "other (3)")
+
+
+def test_labels_are_kept_with_the_model(tmp_path, statistics):
+    path = tmp_path / "survey.sav"
+    labels = {"oft": LABELS["oft"], "sex": {1: "männlich", 2: "weiblich"}}
+    statistics.write_sav(FRAME, path, column_labels=TEXTS, variable_value_labels=labels, missing_ranges={"oft": [9]})
+    model = lt.Model.random(lt.Tree.star(2, [3, 2]), Table.read(path).variables, np.random.default_rng(0))
+    for name in ("model.json", "model.bif", "model.xdsl", "model.net", "model.xml"):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            model.save(tmp_path / name)
+        again = lt.load(tmp_path / name)
+        assert [v.label for v in again.variables] == ["Wie oft lesen Sie?", "Geschlecht"], name
+        assert again == model
+
+
+# ---- workbooks ---------------------------------------------------------------------------------------------------
+
+ROWS = [["Geschlecht", "Zufrieden", "Alter"], ["w", 1, 30.5], ["m", 2, None], ["w", 2, 41]]
+
+
+def check_sheet(frame) -> None:
+    assert frame.values() == {"Geschlecht": ["w", "m", "w"], "Zufrieden": [1, 2, 2], "Alter": [30.5, None, 41]}
+
+
+@pytest.fixture
+def workbook(tmp_path):
+    openpyxl = pytest.importorskip("openpyxl")
+    pytest.importorskip("python_calamine")
+    book = openpyxl.Workbook()
+    book.active.title = "Codes"
+    book.active.append(["code"])
+    book.active.append([1])
+    sheet = book.create_sheet("Umfrage")
+    for row in ROWS:
+        sheet.append(row)
+    book.save(tmp_path / "survey.xlsx")
+    return tmp_path / "survey.xlsx"
+
+
+def test_excel(workbook):
+    check_sheet(read_frame(workbook, sheet="Umfrage"))
+    assert read_frame(workbook).values() == {"code": [1]}
+    with pytest.raises(DataError, match=r"no sheet 'Umfrge'\. Did you mean 'Umfrage'"):
+        read_frame(workbook, sheet="Umfrge")
+
+
+def test_old_excel():
+    pytest.importorskip("python_calamine")
+    frame = read_frame(DATA / "survey.xls")  # written by xlwt
+    assert frame.values() == {"Geschlecht": ["w", "m", "w", None], "Zufrieden": [1, 2, 2, 1]}
+
+
+def test_open_document(tmp_path):
+    pytest.importorskip("python_calamine")
+    opendocument = pytest.importorskip("odf.opendocument")
+    from odf.table import Table as Sheet, TableCell, TableRow
+    from odf.text import P
+
+    document = opendocument.OpenDocumentSpreadsheet()
+    sheet = Sheet(name="Umfrage")
+    for row in ROWS:
+        line = TableRow()
+        for value in row:
+            if isinstance(value, int | float):
+                cell = TableCell(valuetype="float", value=str(value))
+            else:
+                cell = TableCell(valuetype="string") if value else TableCell()
+            if value is not None:
+                cell.addElement(P(text=str(value)))
+            line.addElement(cell)
+        sheet.addElement(line)
+    document.spreadsheet.addElement(sheet)
+    document.save(tmp_path / "survey.ods")
+    check_sheet(read_frame(tmp_path / "survey.ods"))
+
+
+def test_columns_without_names_and_twins(tmp_path):
+    openpyxl = pytest.importorskip("openpyxl")
+    book = openpyxl.Workbook()
+    for row in (["a", "a"], [1, 2]):
+        book.active.append(row)
+    book.save(tmp_path / "twins.xlsx")
+    with pytest.raises(DataError, match="two columns are called 'a'"):
+        read_frame(tmp_path / "twins.xlsx")
+    assert list(read_frame(tmp_path / "twins.xlsx", header=False).columns) == ["x1", "x2"]
+
+
+# ---- what goes wrong ---------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["d.sav", "d.dta", "d.por", "d.xpt", "d.sas7bdat", "d.xlsx", "d.xls", "d.ods"])
+def test_damaged_files_are_refused(tmp_path, name):
+    pytest.importorskip("pyreadstat")
+    (tmp_path / name).write_bytes(b"nonsense" * 50)
+    with pytest.raises(FileFormatError, match="cannot be read as a"):
+        read_frame(tmp_path / name)
+    with pytest.raises(FileNotFoundError):
+        read_frame(tmp_path / f"none-{name}")
+
+
+@pytest.mark.parametrize(("name", "module"), [("d.sav", "pyreadstat"), ("d.xlsx", "python_calamine")])
+def test_a_library_that_is_not_there_is_named(tmp_path, monkeypatch, name, module):
+    monkeypatch.setitem(sys.modules, module, None)
+    with pytest.raises(LatentreeError, match=r"pip install 'latentree\[files\]'"):
+        read_frame(tmp_path / name)
+
+
+def test_every_kind_has_its_suffixes():
+    assert {"excel", "ods", "spss", "por", "stata", "sas", "xport"} <= set(DATA_FORMATS)
