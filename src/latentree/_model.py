@@ -20,6 +20,9 @@ from .errors import ModelError, bad_parameter
 
 __all__ = ["Counts", "Model"]
 
+NAMES = "names"
+"""The key of the provenance under which names that people gave are kept."""
+
 FAINT = 1e-300
 """Products of probabilities below this are computed in logarithms."""
 
@@ -155,6 +158,19 @@ class Model:
         i = int(self.tree.variable[v])
         return self.variables[i].states if i >= 0 else tuple(range(int(self.tree.cardinality[v])))
 
+    def state_names(self, node: str | int) -> tuple[str | None, ...]:
+        """The names that people gave to the states of a latent node; None for a state without one.
+
+        They are kept in the provenance, and so in files; see :meth:`renamed`.
+        """
+        v = self.tree.node(node)
+        known = self.provenance.get(NAMES)
+        given = known.get("states", {}).get(self.tree.names[v]) if isinstance(known, Mapping) else None
+        k = int(self.tree.cardinality[v])
+        if self.tree.variable[v] >= 0 or not isinstance(given, Sequence) or len(given) != k:
+            return (None,) * k
+        return tuple(name if isinstance(name, str) else None for name in given)
+
     def marginals(self) -> list[FloatArray]:
         """P(node) for every node."""
         out = [self.table(0)[0]]
@@ -208,6 +224,12 @@ class Model:
         from .infer import sample
 
         return sample(self, n, rng, latent=latent)
+
+    def renamed(self, latents: Any = None, *, states: Any = None, classes: Any = None) -> Model:
+        """The same model with other names of latents, states or classes; see :func:`latentree.naming.renamed`."""
+        from .naming import renamed
+
+        return renamed(self, latents, states=states, classes=classes)
 
     def save(self, path: str | Path, *, format: str | None = None) -> None:
         """Write a model file, of the kind that its name ends in; see :func:`latentree.formats._models.save`."""

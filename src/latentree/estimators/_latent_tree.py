@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
@@ -19,7 +20,7 @@ from .._types import FloatArray
 from ..diagnostics import run_findings
 from ..errors import DataError
 from ..estimation._smoothing import PRIOR, LearnerPrior
-from ..naming import class_label
+from ..naming import node_labels
 from ..runner import Budget
 from ..search import DEFAULT, Run, Step, learn
 from ..search_result import search_result
@@ -77,6 +78,12 @@ class TreeLearner(ModelEstimator):
             **(self.options or {}),
         )
         return search_result(run, seed=seed)
+
+    def _rename(self, change: Callable[[Model], Model]) -> None:
+        run = self.run_
+        fit = replace(run.fit, model=change(run.fit.model))
+        estimated = None if run.estimated is None else replace(run.estimated, model=change(run.estimated.model))
+        self._keep(replace(run, fit=fit, estimated=estimated))
 
     def _keep(self, run: Run) -> None:
         self.run_ = run
@@ -286,8 +293,8 @@ class LatentTree(NewRows, TransformerMixin, RowDensity, TreeLearner):  # type: i
         _check_feature_names_in(self, input_features)
         tree = self.tree_
         alone = len(tree.latent) == 1
-        states = [(tree.names[z], i) for z in tree.latent for i in range(int(tree.cardinality[z]))]
-        return np.array([class_label(i) if alone else f"{name}={i}" for name, i in states], dtype=object)
+        states = [(tree.names[z], label) for z in tree.latent for label in node_labels(self.model_, int(z))]
+        return np.array([label if alone else f"{name}={label}" for name, label in states], dtype=object)
 
 
 def check_size(table: Table, *, target: bool = False) -> None:
