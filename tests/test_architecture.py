@@ -65,6 +65,7 @@ LATE = {
     ("_table", "scale"): "Table.from_chunks",
     ("_model", "infer"): "Model.query, Model.sample",
     ("_model", "formats"): "Model.save, Model.to_bif and the like",
+    ("_model", "naming"): "Model.renamed",
     ("_model", "report"): "Model.explore",
     ("comparison", "report"): "Comparison as text and HTML",
     ("estimators/_reporting", "report"): "summary(), report(), explore() of the estimators",
@@ -90,6 +91,8 @@ LIBRARIES = {
     "click": {"cli"},
     "rich": {"cli", "report"},
     "matplotlib": {"report"},
+    "docx": {"report"},
+    "openpyxl": {"report"},
     "pyarrow": {"formats", "scale"},
     "xarray": {"bayes"},
     "h5netcdf": {"bayes"},
@@ -105,7 +108,7 @@ LIBRARIES = {
 # Required, though never imported by name: made by another library at our request.
 THROUGH = {"pandas": "narwhals makes the data frames that are handed back"}
 # Names of distributions that differ from the module's.
-DISTRIBUTIONS = {"sklearn": "scikit-learn"}
+DISTRIBUTIONS = {"docx": "python-docx", "sklearn": "scikit-learn"}
 
 
 def modules():

@@ -119,10 +119,21 @@ class Comparison:
             raise bad_parameter("score", "best", f"one of {', '.join(map(repr, self.scores))}", score)
         return chosen(self.table, name)
 
+    def save_tables(self, path: str | os.PathLike[str], *more: Any) -> None:
+        """Write it as a table of a paper, with others if they are given; see :func:`latentree.report.write_tables`."""
+        from .report import write_tables
+
+        write_tables(path, self, *more)
+
     def __repr__(self) -> str:
         from .report import to_text
 
         return to_text(self.to_dict())
+
+    def _repr_html_(self) -> str:
+        from .report._notebook import table_html
+
+        return table_html(self.to_frame(), best={name: self.best_n_classes(name) for name in self.scores[:1]})
 
 
 def compare_classes(

@@ -235,7 +235,7 @@ class ModelEstimator(DataEstimator):
         >>> lca.rename(classes={0: "negative", 1: "positive"}).get_feature_names_out().tolist()
         ['negative', 'positive']
         >>> {state: round(p, 2) for state, p in lca.query("class", {"A": 1, "B": 1}).items()}
-        {'negative': 0.01, 'positive': 0.99}
+        {'negative': 0.0, 'positive': 1.0}
         """
         check_is_fitted(self)
         self._rename(lambda model: model.renamed(latents, states=states, classes=classes))

@@ -122,6 +122,8 @@ def _branches(tree: Mapping[str, Any], bits: Mapping[str, int]) -> Branches:
 
 def _renamed(path: Sequence[StepContents], final: Branches, bits: Mapping[str, int]) -> list[StepContents]:
     """The steps with latent variables called as what they became."""
+    if _branches(path[-1], bits).keys() == final.keys():  # they have their final names already
+        return list(path)
     letters = _letters()
     after, shown = final, {name: name for name in final}
     names: list[dict[str, str]] = []

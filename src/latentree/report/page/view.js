@@ -255,13 +255,16 @@
       if (this.boxed === key) return;
       this.boxed = key;
       const wanted = Math.max(1, READ / 12 / this.zoom),
+        all = this.bounds(),
         taken = [];
+      const outside = (box) =>
+        box.left < all.x || box.top < all.y || box.right > all.x + all.width || box.bottom > all.y + all.height;
       for (const [v, at] of this.places) {
         if (!this.isInner(v)) continue;
         const scale = this.far ? wanted : Math.min(wanted, this.room[v]);
         const box = LT.boxAround(at, this.widths[v] * scale, PILL * scale);
         const small = 12 * scale * this.zoom < 7.5;
-        const tiny = small || taken.some((other) => LT.overlap(box, other));
+        const tiny = small || (scale > 1 && outside(box)) || taken.some((other) => LT.overlap(box, other));
         if (!tiny) taken.push(box);
         const g = this.nodes[v];
         g.classList.toggle("tiny", tiny);
