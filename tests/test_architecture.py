@@ -66,6 +66,8 @@ LATE = {
     ("_model", "infer"): "Model.query, Model.sample",
     ("_model", "formats"): "Model.save, Model.to_bif and the like",
     ("_model", "naming"): "Model.renamed",
+    ("_model", "prediction"): "Model.predict, Model.predict_proba",
+    ("prediction", "formats"): "rows of a data frame, for Model.predict",
     ("_model", "report"): "Model.explore",
     ("comparison", "report"): "Comparison as text and HTML",
     ("estimators/_reporting", "report"): "summary(), report(), explore() of the estimators",

@@ -225,6 +225,55 @@ class Model:
 
         return sample(self, n, rng, latent=latent)
 
+    def predict_proba(self, X: Any, latent: str | None = None, **options: Any) -> FloatArray:
+        """P(state | row) of the latent variables, for rows of a data frame or an array.
+
+        Parameters
+        ----------
+        X : data frame, dict of columns, array or Table
+            The rows. Columns are found by their names, in any order; others are passed over.
+        latent : str, optional
+            One latent variable. Default: all, side by side, in the order of the tree.
+        **options
+            How the data are read, as for :meth:`Table.from_frame`: ``missing``, ``unseen``, ...
+
+        Returns
+        -------
+        array of float [rows, states]
+            ``nan`` in rows that the model calls impossible.
+
+        Examples
+        --------
+        >>> import latentree as lt
+        >>> frame = lt.datasets.load_frame("carcinoma")
+        >>> model = lt.LatentClass(2, random_state=0).fit(frame).model_
+        >>> model.predict_proba(frame[["G", "F", "E", "D", "C", "B", "A"]].tail(1)).round(2).tolist()
+        [[1.0, 0.0]]
+        """
+        from .prediction import latent_posteriors
+
+        found = latent_posteriors(self, X, latent, **options)
+        return np.hstack(list(found.values()))
+
+    def predict(self, X: Any, latent: str | None = None, **options: Any) -> NDArray[np.int64]:
+        """The most probable state of the latent variables in each row; -1 in rows that the model calls impossible.
+
+        One column for each latent variable, or a flat array if there is only one, or one is asked for; see
+        :meth:`predict_proba`.
+        """
+        from .prediction import latent_posteriors
+
+        found = latent_posteriors(self, X, latent, **options)
+        hard = [np.where(np.isnan(p[:, 0]), -1, np.nan_to_num(p).argmax(axis=1)) for p in found.values()]
+        states: NDArray[np.int64] = np.column_stack(hard).astype(np.int64)
+        return states[:, 0] if len(hard) == 1 else states
+
+    def summary(self, table: Any = None, **options: Any) -> str:
+        """What the model says, as text; with data, also how well it fits them. See :class:`latentree.report.Report`."""
+        from .report import Report, Shown
+
+        return Shown(Report.of(self, table).to_text(**options))
+
     def renamed(self, latents: Any = None, *, states: Any = None, classes: Any = None) -> Model:
         """The same model with other names of latents, states or classes; see :func:`latentree.naming.renamed`."""
         from .naming import renamed

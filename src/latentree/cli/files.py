@@ -30,7 +30,20 @@ if TYPE_CHECKING:
     from .._model import Model
     from ..report import Page
 
-__all__ = ["CHECKPOINT", "DRAWS", "MODEL", "PAGE", "PICTURE", "ROWS", "STEPS", "Kind", "Outputs", "print_rows"]
+__all__ = [
+    "CHECKPOINT",
+    "DRAWS",
+    "FIGURE",
+    "MODEL",
+    "PAGE",
+    "PICTURE",
+    "ROWS",
+    "STEPS",
+    "TABLES",
+    "Kind",
+    "Outputs",
+    "print_rows",
+]
 
 HEAD = 1 << 16
 """Bytes at the beginning of a page or picture in which its mark stands."""
@@ -82,6 +95,8 @@ PAGE = Kind("a page", (".html", ".htm"))
 STEPS = Kind("steps", (".json",))
 DRAWS = Kind("draws", (".nc",))
 PICTURE = Kind("a picture", (".png",))
+TABLES = Kind("tables", (".docx", ".xlsx", ".tex", ".html"))
+FIGURE = Kind("a figure", (".pdf", ".svg", ".png"))
 CHECKPOINT = Kind("a checkpoint", later=True)
 """Which the library itself knows; it never replaces other files by one."""
 

@@ -20,6 +20,7 @@ from .._types import FloatArray
 from ..diagnostics import run_findings
 from ..errors import DataError
 from ..estimation._smoothing import PRIOR, LearnerPrior
+from ..infer import find_node
 from ..naming import node_labels
 from ..runner import Budget
 from ..search import DEFAULT, Run, Step, learn
@@ -242,6 +243,21 @@ class LatentTree(NewRows, TransformerMixin, RowDensity, TreeLearner):  # type: i
         """
         table = self._table(X)
         return np.hstack(list(posteriors(self.model_, table).values()))
+
+    def predict_proba(self, X: Any, latent: str | None = None) -> FloatArray:
+        """Return P(state | row) of every latent variable, or of one of them.
+
+        Parameters
+        ----------
+        X : data frame or array [rows, columns]
+            The data. Missing cells are allowed.
+        latent : str, optional
+            One of ``latent_names_``. Default: all side by side, as :meth:`transform` gives them.
+        """
+        if latent is None:
+            return self.transform(X)
+        table = self._table(X)
+        return posteriors(self.model_, table, [self.model_.tree.names[find_node(self.model_, latent)]])[latent]
 
     def predict(self, X: Any) -> NDArray[np.int64]:
         """Return the most probable state of every latent variable in each row.

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
 
 from .._model import Model
-from .._scale import LOWER, direction, shown_score
+from .._scale import direction, lower_is_better, shown_score
 from .._table import Table
 from ..comparison import Comparison
 from ..errors import LatentreeError
@@ -198,8 +199,9 @@ def _parts(name: str, report: TreeReport, intervals: Intervals, comparison: Comp
     if told:
         yield "<h2>Where it comes from</h2>"
         yield from (f"<p>{shown(text)}</p>" for text in told)
-    yield '<p class="foot">Made by latentree. Scores are -2 log-likelihood + penalty: lower is better. Mutual '
-    yield "information is in nats.</p>"
+    scale = "−2 log-likelihood + penalty" if lower_is_better("bic") else "log-likelihood − penalty"
+    yield f'<p class="foot">Made by latentree. Scores are {scale}: {direction("bic")}.'
+    yield "Mutual information is in nats.</p>"
 
 
 def _contents(report: TreeReport) -> str:
@@ -284,7 +286,7 @@ def _statistics(found: StatisticsContents) -> Iterator[str]:
     yield "<h2>Fit</h2>"
     absolute = found["absolute"]
     if absolute["g2"] is None:
-        yield f"<p>G² and X² are not defined: {shown(absolute['reason'])}</p>"
+        yield f"<p>G² and X² are not defined: {shown(_for_readers(absolute['reason'] or ''))}</p>"
     else:
         pairs = (
             ("G²", absolute["g2"]),
@@ -295,10 +297,10 @@ def _statistics(found: StatisticsContents) -> Iterator[str]:
         )
         yield _pairs([(name, value) for name, value in pairs if value is not None])
         if absolute["note"]:
-            yield f"<p>{shown(absolute['note'])}</p>"
+            yield f"<p>{shown(_for_readers(absolute['note']))}</p>"
     loose = "" if found["identified"] else ": the structure is not identified"
     yield f"<p>Effective dimension {found['effective_dimension']:,}{loose}.</p>"
-    yield f"<h3>Scores, {LOWER}</h3>"
+    yield f"<h3>Scores, {direction('bic')}</h3>"
     known = {name: shown_score(s["value"], name) for name, s in found["scores"].items()}
     yield _pairs([(name, value) for name, value in known.items() if value is not None])
     residuals = found["residuals"]
@@ -307,6 +309,11 @@ def _statistics(found: StatisticsContents) -> Iterator[str]:
         yield '<p class="muted">X² of a pair of variables by its degrees of freedom; well above 4, the latent '
         yield "variables leave something of the pair unexplained.</p>"
         yield _largest(residuals)
+
+
+def _for_readers(text: str) -> str:
+    """Without the sentences that tell which argument of a Python function to give."""
+    return " ".join(part for part in re.split(r"(?<=[.:]) ", text) if not re.search(r"\w=\w", part))
 
 
 def _pairs(pairs: Sequence[tuple[str, float]]) -> str:

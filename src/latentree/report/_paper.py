@@ -19,7 +19,7 @@ import narwhals as nw
 
 from .._files import write_atomically
 from .._model import Model
-from .._scale import LOWER, lower_is_better, shown_score
+from .._scale import direction, score_label, shown_score
 from ..comparison import Comparison
 from ..errors import LatentreeError, ParameterError, missing_extra
 from ..estimation import Fit
@@ -221,13 +221,13 @@ def _compared(comparison: Comparison) -> PaperTable:
         "Parameters": [row["n_parameters"] for row in rows],
     }
     for name in comparison.scores:
-        head = name.upper() if lower_is_better(name) else name
+        head = score_label(name).partition(" (")[0]
         columns[head] = [shown_score(row[name], name) for row in rows]
     columns["Entropy"] = [row["relative_entropy"] for row in rows]
     columns["Smallest class"] = [row["smallest_class"] for row in rows]
     best = comparison.best_n_classes()
     note = (
-        f"Scores are −2 log-likelihood + penalty: {LOWER}. Entropy is relative, 1 when all rows are certain. By "
+        f"Scores: {direction(comparison.scores[0])}. Entropy is relative, 1 when all rows are certain. By "
         f"{comparison.scores[0].upper()}, the model with {best} classes is best."
     )
     return PaperTable("Fit of models by number of classes", columns, note, {}, frozenset({"Entropy", "Smallest class"}))

@@ -6,12 +6,14 @@ They need Matplotlib: ``pip install 'latentree[plot]'``.
 from __future__ import annotations
 
 from ._fits import plot_residuals, plot_scores, plot_trace
+from ._lines import plot_profile_lines, save_figure
 from ._states import plot_profiles, plot_sizes, plot_uncertainty
 from ._studies import plot_growth, plot_progress, plot_race, save_panels, to_svg
 from ._tree import plot_tree
 
 __all__ = [
     "plot_growth",
+    "plot_profile_lines",
     "plot_profiles",
     "plot_progress",
     "plot_race",
@@ -21,6 +23,7 @@ __all__ = [
     "plot_trace",
     "plot_tree",
     "plot_uncertainty",
+    "save_figure",
     "save_panels",
     "to_svg",
 ]
