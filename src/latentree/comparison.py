@@ -102,7 +102,7 @@ class Comparison:
             "kind": "comparison of latent class models",
             "scores": list(self.scores),
             "higher_is_better": True,
-            "deviance_scale": {
+            "deviance_scores": {
                 name: [None if row[name] is None else -2.0 * row[name] for row in self.table]
                 for name in self.scores
                 if lower_is_better(name)

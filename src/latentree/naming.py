@@ -281,10 +281,11 @@ def renamed(
     kept: Mapping[str, Any] = known if isinstance(known, Mapping) else {}
     before = {new.get(name, name): list(own) for name, own in kept.get("states", {}).items()}
     people = {new.get(name, name) for name in kept.get("latents", ())} | set(new.values())
-    tree = model.tree.renamed(new) if new else model.tree
+    after = [new.get(name, name) for name in model.tree.names]
     for name in new.values():
-        if tree.names.count(name) > 1:
+        if after.count(name) > 1:
             raise ModelError("There is another variable called '{name}'; choose another name.", name=name)
+    tree = model.tree.renamed(new) if new else model.tree
     found = Model(tree, model.variables, model.parameters, _with_names(model, people, before))
     wanted = {**(states or {}), **({} if classes is None else {CLASS: classes})}
     for given, own in wanted.items():

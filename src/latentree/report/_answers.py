@@ -32,7 +32,7 @@ RARE = 0.25
 def shown_answer(labels: Sequence[str]) -> int | None:
     """Position of the answer that stands for a variable of two values; None if it has more.
 
-    The one that says that something is so, otherwise the second.
+    The one that says that something is so, otherwise the second, which is the higher one of codes.
 
     Examples
     --------
@@ -42,6 +42,8 @@ def shown_answer(labels: Sequence[str]) -> int | None:
     if len(labels) != 2:
         return None
     first, second = (label.strip().casefold() for label in labels)
+    if first.replace(".", "", 1).isdigit() and second.replace(".", "", 1).isdigit():
+        return 1  # codes, such as 0 and 1 or 1 and 2
     if (first in AFFIRMATIVE and second not in AFFIRMATIVE) or (second in NEGATIVE and first not in NEGATIVE):
         return 0
     return 1

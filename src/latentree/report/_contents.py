@@ -431,6 +431,7 @@ class ComparisonReport(TypedDict):
     kind: Literal["comparison of latent class models"]
     scores: list[str]
     higher_is_better: bool
+    deviance_scores: dict[str, list[float | None]]
     best: dict[str, int]
     fits: list[ComparedFit]
     skipped: list[int]

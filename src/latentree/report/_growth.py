@@ -139,7 +139,7 @@ def _renamed(path: Sequence[StepContents], final: Branches, bits: Mapping[str, i
         operation = _with_names(step["operation"], names[i - 1]) if i else step["operation"]
         edges = [[own_names.get(name, name) for name in edge] for edge in step["edges"]]
         states = {own_names.get(name, name): k for name, k in step["states"].items()}
-        found.append(StepContents(**{**step, "operation": operation, "edges": edges, "states": states}))  # type: ignore[typeddict-item]
+        found.append(StepContents(**{**step, "operation": operation, "edges": edges, "states": states}))
     return found
 
 
