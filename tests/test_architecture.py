@@ -67,6 +67,9 @@ LATE = {
     ("_table", "scale"): "Table.from_chunks",
     ("_model", "infer"): "Model.query, Model.sample",
     ("_model", "formats"): "Model.save, Model.to_bif and the like",
+    ("_model", "naming"): "Model.renamed",
+    ("_model", "prediction"): "Model.predict, Model.predict_proba",
+    ("prediction", "formats"): "rows of a data frame, for Model.predict",
     ("_model", "report"): "Model.explore",
     ("relate", "report"): "Relation.plot",
     ("planning", "report"): "PowerStudy as text, HTML and picture",
@@ -97,6 +100,8 @@ LIBRARIES = {
     "click": {"cli"},
     "rich": {"cli", "report"},
     "matplotlib": {"report"},
+    "docx": {"report"},
+    "openpyxl": {"report"},
     "pyarrow": {"formats", "scale"},
     "xarray": {"bayes"},
     "h5netcdf": {"bayes"},
@@ -115,7 +120,7 @@ LIBRARIES = {
 # Required, though never imported by name: made by another library at our request.
 THROUGH = {"pandas": "narwhals makes the data frames that are handed back"}
 # Names of distributions that differ from the module's.
-DISTRIBUTIONS = {"sklearn": "scikit-learn", "python_calamine": "python-calamine"}
+DISTRIBUTIONS = {"docx": "python-docx", "python_calamine": "python-calamine", "sklearn": "scikit-learn"}
 
 
 def modules():

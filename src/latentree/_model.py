@@ -20,6 +20,9 @@ from .errors import ModelError, bad_parameter
 
 __all__ = ["Counts", "Model"]
 
+NAMES = "names"
+"""The key of the provenance under which names that people gave are kept."""
+
 FAINT = 1e-300
 """Products of probabilities below this are computed in logarithms."""
 
@@ -155,6 +158,19 @@ class Model:
         i = int(self.tree.variable[v])
         return self.variables[i].states if i >= 0 else tuple(range(int(self.tree.cardinality[v])))
 
+    def state_names(self, node: str | int) -> tuple[str | None, ...]:
+        """The names that people gave to the states of a latent node; None for a state without one.
+
+        They are kept in the provenance, and so in files; see :meth:`renamed`.
+        """
+        v = self.tree.node(node)
+        known = self.provenance.get(NAMES)
+        given = known.get("states", {}).get(self.tree.names[v]) if isinstance(known, Mapping) else None
+        k = int(self.tree.cardinality[v])
+        if self.tree.variable[v] >= 0 or not isinstance(given, Sequence) or len(given) != k:
+            return (None,) * k
+        return tuple(name if isinstance(name, str) else None for name in given)
+
     def marginals(self) -> list[FloatArray]:
         """P(node) for every node."""
         out = [self.table(0)[0]]
@@ -208,6 +224,61 @@ class Model:
         from .infer import sample
 
         return sample(self, n, rng, latent=latent)
+
+    def predict_proba(self, X: Any, latent: str | None = None, **options: Any) -> FloatArray:
+        """P(state | row) of the latent variables, for rows of a data frame or an array.
+
+        Parameters
+        ----------
+        X : data frame, dict of columns, array or Table
+            The rows. Columns are found by their names, in any order; others are passed over.
+        latent : str, optional
+            One latent variable. Default: all, side by side, in the order of the tree.
+        **options
+            How the data are read, as for :meth:`Table.from_frame`: ``missing``, ``unseen``, ...
+
+        Returns
+        -------
+        array of float [rows, states]
+            ``nan`` in rows that the model calls impossible.
+
+        Examples
+        --------
+        >>> import latentree as lt
+        >>> frame = lt.datasets.load_frame("carcinoma")
+        >>> model = lt.LatentClass(2, random_state=0).fit(frame).model_
+        >>> model.predict_proba(frame[["G", "F", "E", "D", "C", "B", "A"]].tail(1)).round(2).tolist()
+        [[1.0, 0.0]]
+        """
+        from .prediction import latent_posteriors
+
+        found = latent_posteriors(self, X, latent, **options)
+        return np.hstack(list(found.values()))
+
+    def predict(self, X: Any, latent: str | None = None, **options: Any) -> NDArray[np.int64]:
+        """The most probable state of the latent variables in each row; -1 in rows that the model calls impossible.
+
+        One column for each latent variable, or a flat array if there is only one, or one is asked for; see
+        :meth:`predict_proba`.
+        """
+        from .prediction import latent_posteriors
+
+        found = latent_posteriors(self, X, latent, **options)
+        hard = [np.where(np.isnan(p[:, 0]), -1, np.nan_to_num(p).argmax(axis=1)) for p in found.values()]
+        states: NDArray[np.int64] = np.column_stack(hard).astype(np.int64)
+        return states[:, 0] if len(hard) == 1 else states
+
+    def summary(self, table: Any = None, **options: Any) -> str:
+        """What the model says, as text; with data, also how well it fits them. See :class:`latentree.report.Report`."""
+        from .report import Report, Shown
+
+        return Shown(Report.of(self, table).to_text(**options))
+
+    def renamed(self, latents: Any = None, *, states: Any = None, classes: Any = None) -> Model:
+        """The same model with other names of latents, states or classes; see :func:`latentree.naming.renamed`."""
+        from .naming import renamed
+
+        return renamed(self, latents, states=states, classes=classes)
 
     def save(self, path: str | Path, *, format: str | None = None) -> None:
         """Write a model file, of the kind that its name ends in; see :func:`latentree.formats._models.save`."""

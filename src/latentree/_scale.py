@@ -8,22 +8,50 @@ here and nowhere else. A score that a user wrote is shown as it is.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import TypeVar
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import Literal, TypeVar
 
-__all__ = ["HIGHER", "LOWER", "best_shown", "direction", "lower_is_better", "score_label", "shown_score"]
+__all__ = ["HIGHER", "LOWER", "best_shown", "direction", "lower_is_better", "score_label", "shown_on", "shown_score"]
+
+Scale = Literal["deviance", "likelihood"]
+
+_scale: ContextVar[Scale] = ContextVar("scale", default="deviance")
 
 LOWER, HIGHER = "lower is better", "higher is better"
 
 Value = TypeVar("Value", float, None, float | None)
 
 
-def lower_is_better(score: object) -> bool:
-    """Whether a score is shown so that lower is better: those of :mod:`latentree.score` are."""
+@contextmanager
+def shown_on(scale: Scale) -> Iterator[None]:
+    """Show scores on another scale within this block: ``"likelihood"`` as LL - penalty, of which higher is better.
+
+    Examples
+    --------
+    >>> with shown_on("likelihood"):
+    ...     shown_score(-348.57), score_label("bic")
+    (-348.57, 'BIC (higher is better)')
+    """
+    before = _scale.set(scale)
+    try:
+        yield
+    finally:
+        _scale.reset(before)
+
+
+def _is_ours(score: object) -> bool:
+    """Whether it is a score of :mod:`latentree.score`, not a user's own."""
     from .score import SCORES
 
     entry = SCORES.get(score) if isinstance(score, str) else None
-    return entry is not None and not callable(getattr(entry, "function", None))  # which is a user's own
+    return entry is not None and not callable(getattr(entry, "function", None))
+
+
+def lower_is_better(score: object) -> bool:
+    """Whether a score is shown so that lower is better: those of :mod:`latentree.score` are, unless asked otherwise."""
+    return _scale.get() == "deviance" and _is_ours(score)
 
 
 def shown_score(value: Value, score: object = "bic") -> Value:
@@ -58,7 +86,7 @@ def score_label(score: str) -> str:
     >>> score_label("bic")
     'BIC (lower is better)'
     """
-    return f"{score.upper() if lower_is_better(score) else score} ({direction(score)})"
+    return f"{score.upper() if _is_ours(score) else score} ({direction(score)})"
 
 
 def best_shown(values: Iterable[float], score: object = "bic") -> float:

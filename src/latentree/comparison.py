@@ -14,7 +14,7 @@ import numpy as np
 from . import score as criteria
 from ._data import Data
 from ._options import Whole
-from ._scale import shown_score
+from ._scale import lower_is_better, shown_score
 from ._table import Table
 from .diagnostics import SAME_OPTIMUM, findings, starts_at_best
 from .dimension import effective_dimension
@@ -102,6 +102,11 @@ class Comparison:
             "kind": "comparison of latent class models",
             "scores": list(self.scores),
             "higher_is_better": True,
+            "deviance_scores": {
+                name: [None if row[name] is None else -2.0 * row[name] for row in self.table]
+                for name in self.scores
+                if lower_is_better(name)
+            },
             "best": {
                 name: self.best_n_classes(name) for name in by if any(row[name] is not None for row in self.table)
             },
@@ -119,10 +124,21 @@ class Comparison:
             raise bad_parameter("score", "best", f"one of {', '.join(map(repr, self.scores))}", score)
         return chosen(self.table, name)
 
+    def save_tables(self, path: str | os.PathLike[str], *more: Any) -> None:
+        """Write it as a table of a paper, with others if they are given; see :func:`latentree.report.write_tables`."""
+        from .report import write_tables
+
+        write_tables(path, self, *more)
+
     def __repr__(self) -> str:
         from .report import to_text
 
         return to_text(self.to_dict())
+
+    def _repr_html_(self) -> str:
+        from .report._notebook import table_html
+
+        return table_html(self.to_frame(), best={name: self.best_n_classes(name) for name in self.scores[:1]})
 
 
 def compare_classes(

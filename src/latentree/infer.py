@@ -312,7 +312,11 @@ def find_state(model: Model, node: str | int, value: Any) -> int:
 def _no_state(model: Model, v: int, value: Any) -> DataError:
     name, states = model.tree.names[v], model.states(v)
     if model.tree.variable[v] < 0:
-        return DataError(f"Latent variable '{name}' has no state {value!r}. Its states are 0 to {len(states) - 1}.")
+        given = [repr(own) for own in model.state_names(v) if own is not None]
+        called = f", also called {', '.join(given)}" if given else ""
+        return DataError(
+            f"Latent variable '{name}' has no state {value!r}. Its states are 0 to {len(states) - 1}{called}."
+        )
     meant = _meant(value, states)
     return DataError(f"Variable '{name}' has no state {value!r}. {meant or f'It has {_some(states)}.'}")
 
@@ -327,6 +331,9 @@ def _manifest_code(model: Model, i: int, value: Any) -> int | None:
 def _latent_code(model: Model, v: int, value: Any) -> int | None:
     if isinstance(value, str):
         text = value.strip().lower()
+        given = [None if name is None else name.lower() for name in model.state_names(v)]
+        if text in given:
+            return given.index(text)
         text = text.removeprefix(CLASS) if model.tree.is_star else text
         value = int(text) if text.isascii() and text.isdecimal() else None
     whole = isinstance(value, int | np.integer) and not isinstance(value, bool)

@@ -4,28 +4,33 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain, count, islice
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ._information import Neighbours
-from ._model import Model, reordered
+from ._model import NAMES, Model, reordered
 from ._tree import Tree
 from ._types import FloatArray
 from ._variables import Variable
+from .errors import ModelError
+from .infer import CLASS, find_node, find_state
 
 __all__ = [
     "assignment_columns",
     "class_label",
     "free_name",
     "latent_names",
+    "latent_title",
     "named",
     "node_labels",
     "presented",
     "presented_alike",
+    "renamed",
     "state_labels",
 ]
 
@@ -64,10 +69,11 @@ def latent_names(model: Model) -> dict[str, str]:
     if len(tree.latent) == 1 and len(tree.neighbours(int(tree.latent[0]))) == tree.n_nodes - 1:
         return {}  # a star, whatever its root
     neighbours = Neighbours(model)
-    leaves = {int(z): _leaves(neighbours, int(z)) for z in tree.latent}
+    given = _named_by_people(model)
+    leaves = {int(z): _leaves(neighbours, int(z)) for z in tree.latent if tree.names[z] not in given}
     # Those that have variables of their own choose first: no other can have the same.
     order = sorted(leaves, key=lambda z: (-min(leaves[z].own, TWO), -leaves[z].information, z))
-    taken = {v.name for v in model.variables}
+    taken = {v.name for v in model.variables} | given
     found: dict[int, str] = {}
     for z in order:
         found[z] = next(name for name in _candidates(tree, neighbours, z, leaves[z]) if name not in taken)
@@ -142,7 +148,8 @@ def presented(model: Model) -> Model:
 def presented_alike(model: Model, *others: Model) -> tuple[Model, ...]:
     """A model as :func:`presented` gives it, and others of the same tree in the same rooting, order and names.
 
-    The order of the states is that of their sizes in the first; the names are those that the last would have.
+    The order of the states is that of their sizes in the first; the names are those that the last would have. Names
+    that people gave stay with their latent variables and states.
     """
     tree, old = model.tree.canonically_rooted()
     flats = []
@@ -150,12 +157,25 @@ def presented_alike(model: Model, *others: Model) -> tuple[Model, ...]:
         rooted = own.rerooted(int(old[0]))
         flats.append(np.concatenate([rooted.table(name).ravel() for name in tree.names]))
     marginals = Model(tree, model.variables, flats[0]).marginals()
+    orders = {}
     for z in map(int, tree.latent):
-        order = np.argsort(-marginals[z], kind="stable")
+        order = orders[tree.names[z]] = np.argsort(-marginals[z], kind="stable")
         flats = [reordered(tree, flat, z, order) for flat in flats]
-    tree = named(Model(tree, model.variables, flats[-1])).tree
+    tree = named(Model(tree, model.variables, flats[-1], model.provenance)).tree
     every = zip((model, *others), flats, strict=True)
-    return tuple(Model(tree, own.variables, flat, own.provenance) for own, flat in every)
+    return tuple(Model(tree, own.variables, flat, _in_order(own.provenance, orders)) for own, flat in every)
+
+
+def _in_order(provenance: Mapping[str, Any], orders: Mapping[str, NDArray[np.intp]]) -> dict[str, Any]:
+    """The provenance with the names of states in the order of the states."""
+    known = provenance.get(NAMES)
+    if not isinstance(known, Mapping):
+        return dict(provenance)
+    states = {
+        z: [own[i] for i in orders[z]] if z in orders and len(own) == len(orders[z]) else own
+        for z, own in known.get("states", {}).items()
+    }
+    return {**provenance, NAMES: {**known, "states": states}}
 
 
 def class_label(i: int) -> str:
@@ -183,12 +203,141 @@ def state_labels(variable: Variable) -> tuple[str, ...]:
 
 
 def node_labels(model: Model, node: int) -> tuple[str, ...]:
-    """Text for each state of a node: a variable's own, ``class0``, ... of a latent class model, otherwise 0, 1, ..."""
+    """Text for each state of a node.
+
+    A variable's own; of a latent variable the names that people gave, otherwise ``class0``, ... of a latent class
+    model, 0, 1, ... of others.
+    """
     i = int(model.tree.variable[node])
     if i >= 0:
         return state_labels(model.variables[i])
-    states = range(int(model.tree.cardinality[node]))
-    return tuple(class_label(s) if model.tree.is_star else str(s) for s in states)
+    alone = len(model.tree.latent) == 1
+    given = model.state_names(node)
+    return tuple(name or (class_label(s) if alone else str(s)) for s, name in enumerate(given))
+
+
+def latent_title(model: Model, node: int) -> str:
+    """What a node is called where people see it: ``class`` for a single latent variable that nobody named.
+
+    Examples
+    --------
+    >>> pair = [Variable("a", (0, 1)), Variable("b", (0, 1))]
+    >>> model = Model.random(Tree.star(2, [2, 2]), pair, np.random.default_rng(0))
+    >>> model.tree.names[0], latent_title(model, 0), latent_title(model.renamed({"z": "Use"}), 0)
+    ('z', 'class', 'Use')
+    """
+    name = model.tree.names[node]
+    if model.tree.variable[node] >= 0 or len(model.tree.latent) > 1:
+        return name
+    if name in _named_by_people(model) or not re.fullmatch(r"[zZ]\d*_*", name):
+        return name
+    return free_name(CLASS, [v.name for v in model.variables])
+
+
+# ---- names that people give --------------------------------------------------------------------------------------
+
+Named = Mapping[Any, str] | Sequence[str]
+
+
+def renamed(
+    model: Model,
+    latents: Mapping[str, str] | None = None,
+    *,
+    states: Mapping[str, Named] | None = None,
+    classes: Named | None = None,
+) -> Model:
+    """The same model with other names of its latent variables, their states, or its classes.
+
+    The names are kept in the model's provenance, and so in its files; reports, tables, figures and the explorer page
+    show them. Probabilities and order stay as they are.
+
+    Parameters
+    ----------
+    model : Model
+        Any tree model.
+    latents : mapping of str to str, optional
+        New names of latent variables by their names now; ``"class"`` is the one of a latent class model.
+    states : mapping of str to mapping or sequence, optional
+        For each latent variable, by its old or new name, the names of its states: all in order, or some by number or
+        by their names now.
+    classes : mapping or sequence of str, optional
+        The same for the single latent variable of a latent class model.
+
+    Returns
+    -------
+    Model
+
+    Examples
+    --------
+    >>> from latentree import datasets
+    >>> model = renamed(datasets.generator("d7"), {"Z2": "Taste"}, states={"Taste": {0: "sweet", 1: "sour"}})
+    >>> model.tree.names[:2], node_labels(model, model.tree.node("Taste"))
+    (('Z1', 'Taste'), ('sweet', 'sour', '2'))
+    >>> model.query("X1", {"Taste": "sweet"}).tolist() == datasets.generator("d7").query("X1", {"Z2": 0}).tolist()
+    True
+    """
+    new = {model.tree.names[_latent(model, name)]: _text(text) for name, text in (latents or {}).items()}
+    known = model.provenance.get(NAMES)
+    kept: Mapping[str, Any] = known if isinstance(known, Mapping) else {}
+    before = {new.get(name, name): list(own) for name, own in kept.get("states", {}).items()}
+    people = {new.get(name, name) for name in kept.get("latents", ())} | set(new.values())
+    after = [new.get(name, name) for name in model.tree.names]
+    for name in new.values():
+        if after.count(name) > 1:
+            raise ModelError("There is another variable called '{name}'; choose another name.", name=name)
+    tree = model.tree.renamed(new) if new else model.tree
+    found = Model(tree, model.variables, model.parameters, _with_names(model, people, before))
+    wanted = {**(states or {}), **({} if classes is None else {CLASS: classes})}
+    for given, own in wanted.items():
+        z = _latent(found, new.get(given, given))
+        before[tree.names[z]] = _state_names(found, z, own)
+    return Model(tree, model.variables, model.parameters, _with_names(model, people, before))
+
+
+def _with_names(model: Model, latents: Collection[str], states: Mapping[str, list[str | None]]) -> dict[str, Any]:
+    own = {"latents": sorted(latents), "states": {z: list(names) for z, names in states.items() if any(names)}}
+    return {**model.provenance, NAMES: {key: value for key, value in own.items() if value}}
+
+
+def _named_by_people(model: Model) -> set[str]:
+    known = model.provenance.get(NAMES)
+    return set(known.get("latents", ())) if isinstance(known, Mapping) else set()
+
+
+def _latent(model: Model, name: str) -> int:
+    tree = model.tree
+    if name == CLASS and name not in tree.names and len(tree.latent) == 1:
+        return int(tree.latent[0])
+    v = find_node(model, name)
+    if tree.variable[v] >= 0:
+        raise ModelError("'{name}' is a variable of the data, not a latent one, and keeps its name.", name=name)
+    return v
+
+
+def _text(text: object) -> str:
+    name = " ".join(str(text).split())
+    if not name:
+        raise ModelError("A name must have at least one character.")
+    return name
+
+
+def _state_names(model: Model, z: int, given: Named) -> list[str | None]:
+    names = list(model.state_names(z))
+    k = len(names)
+    if isinstance(given, Mapping):
+        for state, text in given.items():
+            names[find_state(model, z, state)] = _text(text)
+    else:
+        wanted = [given] if isinstance(given, str) else list(given)
+        if len(wanted) != k:
+            raise ModelError(f"'{{name}}' has {k} states. Got {len(wanted)} names.", name=latent_title(model, z))
+        names = [_text(text) for text in wanted]
+    called = _with_names(model, (), {model.tree.names[z]: names})
+    labels = node_labels(Model(model.tree, model.variables, model.parameters, called), z)
+    twice = next((name for name, often in Counter(labels).items() if often > 1), None)
+    if twice is not None:
+        raise ModelError("Two states of '{name}' would be called '{twice}'.", name=latent_title(model, z), twice=twice)
+    return names
 
 
 def assignment_columns(

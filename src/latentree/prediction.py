@@ -19,6 +19,7 @@ from .infer import find_node, posterior
 __all__ = [
     "PredictionScores",
     "imputed",
+    "latent_posteriors",
     "predicted",
     "quantiles_of",
     "row_quantiles",
@@ -330,3 +331,18 @@ def quantiles_of(known: Sequence[float] | Mapping[str, Any] | None, rows: FloatA
     at = np.searchsorted(values - 1e-9 * np.maximum(1.0, np.abs(values)), rows, side="right") - 1
     found: FloatArray = np.where(np.isnan(rows), np.nan, np.where(at < 0, 0.0, QUANTILES[np.maximum(at, 0)]))
     return found
+
+
+def latent_posteriors(model: Model, data: Any, latent: str | None = None, **options: Any) -> dict[str, FloatArray]:
+    """P(state | row) of latent variables, by name, for rows of any form; columns are found by their names.
+
+    An array, which has no names, must have the columns of the model in their order.
+    """
+    from .formats._frame import table_from
+
+    if not isinstance(data, Table):
+        if isinstance(data, np.ndarray) and data.ndim == 2 and data.shape[1] == len(model.variables):
+            data = {v.name: column for v, column in zip(model.variables, data.T, strict=True)}
+        data = table_from(data, variables=model.variables, **options)
+    nodes = None if latent is None else [model.tree.names[find_node(model, latent)]]
+    return posterior(model, data, nodes)

@@ -24,6 +24,7 @@ COMMANDS = {
     "compare": "compare",
     "sample": "sample",
     "show": "show",
+    "name": "name",
     "report": "report",
     "explore": "explore",
     "trace": "trace",

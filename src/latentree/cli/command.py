@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 
 import click
 
+from .._scale import shown_on
 from ..errors import LatentreeWarning
 from .output import Session, note
 from .types import Whole
@@ -31,6 +32,9 @@ SETTINGS: dict[str, Any] = {"help_option_names": ["-h", "--help"], "max_content_
 
 OTHERS = "Other options"
 """The last section of the help."""
+
+SHOWING = ("learn", "fit", "compare", "show", "report", "explore", "score")
+"""Commands that show scores, on a scale that can be chosen."""
 
 RENAMED = {"--threads": "--n-jobs", "--starts": "--n-init", "--kmax": "--max-classes", "--checkpoint": "--resume"}
 """Options of earlier versions, and what they are called now."""
@@ -80,7 +84,8 @@ class Command(click.Command):
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run it, with warnings as notes on standard error."""
-        with _noting_warnings(ctx.ensure_object(Session)):
+        own = ctx.ensure_object(Session)
+        with _noting_warnings(own), shown_on(own.scale):
             return super().invoke(ctx)
 
 
@@ -95,7 +100,7 @@ def command(name: str, *, examples: str) -> Callable[[Callable[..., Any]], Comma
     """Make a function a command, with the options that every command has."""
 
     def made(function: Callable[..., Any]) -> Command:
-        whole = json_option(debug_option(function))
+        whole = json_option(debug_option(scale_option(function) if name in SHOWING else function))
         return click.command(name, cls=Command, examples=examples, context_settings=SETTINGS)(whole)
 
     return made
@@ -136,6 +141,24 @@ def debug_option(function: Function) -> Function:
     """Add ``--debug``."""
     return click.option(
         "--debug", is_flag=True, expose_value=False, is_eager=True, callback=_set_debug, help="Show where errors arose."
+    )(function)
+
+
+def _set_scale(ctx: click.Context, parameter: click.Parameter, value: Any) -> None:
+    ctx.ensure_object(Session).scale = value
+
+
+def scale_option(function: Function) -> Function:
+    """Add ``--scale``."""
+    return click.option(
+        "--scale",
+        type=click.Choice(["deviance", "likelihood"]),
+        default="deviance",
+        expose_value=False,
+        is_eager=True,
+        callback=_set_scale,
+        help="How AIC, BIC and other scores are shown: as -2 LL + penalty, of which lower is better (default), or as "
+        "LL - penalty, of which higher is better. The JSON has both.",
     )(function)
 
 

@@ -8,7 +8,7 @@ import click
 
 from ..score._registry import SCORES
 from .app import INTERRUPTED
-from .command import command as command_, option, session, whole
+from .command import command as command_, file, option, session, whole
 from .fit import MODELS
 from .options import data_argument, fitting_options, learning_options, resume_option
 from .output import emit, note, print_report
@@ -47,10 +47,11 @@ latentree compare survey.csv --drop id --classes 1-4 --bootstrap 200
     "Also test each number of classes against one class fewer by the likelihood ratio, with N data sets drawn "
     "from the smaller model.",
 )
+@file("--tables", "Output", "Write the comparison as a table for a paper: .docx, .xlsx, .tex or .html.")
 @resume_option(MODELS)
 @fitting_options
 @learning_options
-def command(data: str, bootstrap: int | None, as_json: bool, **options: Any) -> int:
+def command(data: str, bootstrap: int | None, tables: str | None, as_json: bool, **options: Any) -> int:
     """Compare latent class models with different numbers of classes.
 
     Scores are shown so that lower is better, as in AIC = -2 LL + 2 d; with --json they are divided by -2. A fit marked
@@ -58,17 +59,20 @@ def command(data: str, bootstrap: int | None, as_json: bool, **options: Any) -> 
     likelihood-ratio test asks whether one class more fits better than chance: a small p-value is evidence for it.
     """
     from .data import read_to_learn
-    from .files import CHECKPOINT, Outputs
+    from .files import CHECKPOINT, TABLES, Outputs
     from .fit import fitted
     from .limit import clock_for
 
     scores = tuple(name.strip() for name in options.pop("scores").split(",") if name.strip())
     for name in scores:
         SCORES.find(name, owner="compare", parameter="scores")
-    Outputs("compare", {"--resume": (CHECKPOINT, options["resume"])}, [data])
+    Outputs("compare", {"--resume": (CHECKPOINT, options["resume"]), "--tables": (TABLES, tables)}, [data])
     source, table = read_to_learn(data, options)
     comparison = fitted(table, options, scores, baseline=True, clock=clock_for(options["time_limit"], table))
     tests = {} if bootstrap is None or comparison.interrupted else _tests(table, comparison, bootstrap, options)
+    if tables is not None:
+        comparison.save_tables(tables)
+        note(f"Tables written to '{tables}'.")
     if as_json:
         emit(_document(comparison, tests, source.name, options["seed"]))
     else:

@@ -34,12 +34,14 @@ if TYPE_CHECKING:
 __all__ = [
     "CHECKPOINT",
     "DRAWS",
+    "FIGURE",
     "MODEL",
     "PAGE",
     "PICTURE",
     "RECIPE",
     "ROWS",
     "STEPS",
+    "TABLES",
     "Kind",
     "Outputs",
     "print_rows",
@@ -96,6 +98,8 @@ STEPS = Kind("steps", (".json",))
 DRAWS = Kind("draws", (".nc",))
 PICTURE = Kind("a picture", (".png",))
 RECIPE = Kind("a recipe", (".toml", ".json"))
+TABLES = Kind("tables", (".docx", ".xlsx", ".tex", ".html"))
+FIGURE = Kind("a figure", (".pdf", ".svg", ".png"))
 CHECKPOINT = Kind("a checkpoint", later=True)
 """Which the library itself knows; it never replaces other files by one."""
 

@@ -10,7 +10,7 @@ import sys
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import IO, TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any, Literal
 
 import click
 
@@ -44,6 +44,7 @@ class Session:
     started: float = field(default_factory=time.monotonic)
     warnings: list[str] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
+    scale: Literal["deviance", "likelihood"] = "deviance"
 
 
 class Stopped(click.ClickException):
@@ -69,6 +70,10 @@ def emit(document: Mapping[str, Any]) -> None:
     own = context.ensure_object(Session)
     told = {"command": context.command.name, **document, "seconds": time.monotonic() - own.started}
     whole = {**dict.fromkeys(ALWAYS), "warnings": own.warnings, **told}
+    known = {name: whole[name] for name in ("aic", "bic") if isinstance(whole[name], int | float)}
+    if known:
+        whole["score_scale"] = "log-likelihood - penalty: higher is better"
+        whole["deviance_scale"] = {name: -2.0 * value for name, value in known.items()}
     # Pure ASCII: right in every encoding that standard output may have.
     click.echo(json.dumps(plain(whole), indent=2, allow_nan=False))
 

@@ -62,13 +62,10 @@ def command(model: str, ask: tuple[str, ...], given: tuple[str, ...], as_json: b
     if as_json:
         emit({"ask": ask, "given": known, "states": dict(zip(ask, states, strict=True)), "probabilities": answer})
         return
-    from ..naming import class_label
+    from ..naming import node_labels
     from .tables import grid
 
-    shown = [
-        own if name in loaded.tree.names else tuple(class_label(i) for i in range(len(own)))  # asked for as 'class'
-        for name, own in zip(ask, states, strict=True)
-    ]
+    shown = [node_labels(loaded, find_node(loaded, name)) for name in ask]
     combinations = itertools.product(*shown)
     rows = ([*map(str, combination), f"{p:.6f}"] for combination, p in zip(combinations, answer.flat, strict=True))
     grid([*ask, "probability"], rows, right=["probability"])

@@ -14,6 +14,7 @@ EXAMPLES = """
 latentree report model.json
 latentree report model.json --data survey.csv
 latentree report model.json --data survey.csv --out model.report.html
+latentree report model.json --data survey.csv --tables tables.docx --figure profiles.pdf
 latentree report model.json --json > report.json
 """
 
@@ -26,6 +27,13 @@ latentree report model.json --json > report.json
     "Write an HTML page to this file, ending in .html: the tree, its latent variables and their profiles, fit "
     "statistics; one file that needs no network. Default: text on standard output.",
 )
+@file(
+    "--tables",
+    "Output",
+    "Write tables for a paper to this file, ending in .docx, .xlsx, .tex or .html: sizes and profiles of the classes, "
+    "with --data also standard errors and intervals.",
+)
+@file("--figure", "Output", "Write the class profiles, or the tree, at print size: .pdf, .svg or .png (300 dpi).")
 @option("--title TEXT", "Output", "Title of the page.")
 @flag("--all", "everything", "Output", "Show all latent variables and leave nothing out.")
 @shown_data_option
@@ -35,6 +43,8 @@ latentree report model.json --json > report.json
 def command(
     model: str,
     out: str | None,
+    tables: str | None,
+    figure: str | None,
     title: str | None,
     everything: bool,
     data: str | None,
@@ -51,10 +61,11 @@ def command(
     """
     from ..report import Report
     from .data import load_model, load_trace, read_for, say_other_data
-    from .files import PAGE, Outputs
+    from .files import FIGURE, PAGE, TABLES, Outputs
 
     loaded = load_model(model)
-    outputs = Outputs("report", {"--out": (PAGE, out)}, [model, data, trace], force=force)
+    files = {"--out": (PAGE, out), "--tables": (TABLES, tables), "--figure": (FIGURE, figure)}
+    outputs = Outputs("report", files, [model, data, trace], force=force)
     source, table = (None, None) if data is None else read_for(loaded, data, reading)
     report = Report.of(loaded, table, trace=load_trace(trace))
     if source is not None:
@@ -62,9 +73,20 @@ def command(
     if out is not None:
         outputs.write_page(report.to_html(title=title), out)
         note(f"Report written to '{out}'.")
+    if tables is not None:
+        from ..report import write_tables
+
+        write_tables(tables, loaded if report.fit is None else report.fit)
+        note(f"Tables written to '{tables}'.")
+    if figure is not None:
+        from ..report.figures import plot_profile_lines, plot_tree, save_figure
+
+        thing = loaded if report.fit is None else report.fit
+        save_figure(plot_profile_lines(thing) if loaded.tree.is_star else plot_tree(thing), figure)
+        note(f"Figure written to '{figure}'.")
     if as_json:
         found = report.to_dict()
         warned = [*session().warnings, *found["warnings"]]
         emit({**found, "warnings": warned})
-    elif out is None:
+    elif out is None and tables is None and figure is None:
         print_report(report.to_dict(), everything=everything)

@@ -71,11 +71,11 @@ def _kind(model: Model) -> str:
 
 def _show_classes(model: Model) -> None:
     """Print the sizes of the classes and, below, P(state | class)."""
-    from ..naming import class_label, state_labels
+    from ..naming import latent_title, node_labels, state_labels
     from .tables import grid
 
-    classes = [class_label(i) for i in range(int(model.tree.cardinality[0]))]
-    rows = [[f"size of {model.tree.names[0]}", "", *(f"{p:.3f}" for p in model.table(0)[0])]]
+    classes = list(node_labels(model, 0))
+    rows = [[f"size of {latent_title(model, 0)}", "", *(f"{p:.3f}" for p in model.table(0)[0])]]
     for variable in model.variables:
         name = variable.name
         for label, given in zip(state_labels(variable), model.table(variable.name).T, strict=True):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import warnings
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from itertools import product
 from math import log
 from types import MethodType
@@ -26,7 +27,7 @@ from ..estimation import Fit
 from ..formats._frame import coded_by, table_from
 from ..formats._warnings import warn_of_never_seen
 from ..infer import find_node, log_likelihood_rows, posterior, query, sample
-from ..naming import class_label
+from ..naming import node_labels
 from ..prediction import with_new_values
 from ..score import BivariateResiduals, FitStatistics, ScoreValue
 from ._inputs import Form, RandomState, columns_of, generator, parameters_of, softened, validated, weights_of
@@ -122,6 +123,7 @@ class ClassPredictor(TransformerMixin):  # type: ignore[misc]
     """What estimators of one latent variable do with P(class | row)."""
 
     class_sizes_: FloatArray
+    model_: Model
     fit: Callable[..., Self]
     predict_proba: Callable[[Any], FloatArray]
 
@@ -142,7 +144,7 @@ class ClassPredictor(TransformerMixin):  # type: ignore[misc]
         """Return the names of the columns that :meth:`transform` makes: ``class0``, ``class1``, ..."""
         check_is_fitted(self)
         _check_feature_names_in(self, input_features)
-        return np.array([class_label(i) for i in range(len(self.class_sizes_))], dtype=object)
+        return np.array(node_labels(self.model_, 0), dtype=object)
 
 
 class ModelEstimator(DataEstimator):
@@ -185,8 +187,9 @@ class ModelEstimator(DataEstimator):
     def _states(self, name: str) -> Sequence[Any]:
         node, tree = find_node(self.model_, name), self.model_.tree
         if tree.variable[node] < 0 and len(tree.latent) == 1:
-            return [class_label(i) for i in range(int(tree.cardinality[node]))]
-        return self.model_.states(node)
+            return node_labels(self.model_, node)
+        given, states = self.model_.state_names(node), self.model_.states(node)
+        return [state if name is None else name for name, state in zip(given, states, strict=True)]
 
     def _sampled(self, n_samples: int, random_state: RandomState) -> tuple[NDArray[np.int16], NDArray[np.int64]]:
         """Codes of the variables and of the latent variables."""
@@ -213,6 +216,39 @@ class ModelEstimator(DataEstimator):
         """Return what the model leaves unexplained, pair by pair; see :func:`latentree.score.bivariate_residuals`."""
         check_is_fitted(self)
         return score_functions.bivariate_residuals(self.fit_)
+
+    def rename(self, latents: Any = None, *, states: Any = None, classes: Any = None) -> Self:
+        """Name latent variables, their states or classes; summaries, tables, figures and files then show the names.
+
+        Parameters
+        ----------
+        latents : mapping of str to str, optional
+            New names of latent variables by their names now.
+        states : mapping of str to mapping or sequence, optional
+            For each latent variable the names of its states: all in order, or some by number.
+        classes : mapping or sequence of str, optional
+            The names of the classes of a latent class model, likewise.
+
+        Returns
+        -------
+        self
+
+        Examples
+        --------
+        >>> import latentree as lt
+        >>> lca = lt.LatentClass(2, random_state=0).fit(lt.datasets.load_frame("carcinoma"))
+        >>> lca.rename(classes={0: "negative", 1: "positive"}).get_feature_names_out().tolist()
+        ['negative', 'positive']
+        >>> {state: round(p, 2) for state, p in lca.query("class", {"A": 1, "B": 1}).items()}
+        {'negative': 0.0, 'positive': 1.0}
+        """
+        check_is_fitted(self)
+        self._rename(lambda model: model.renamed(latents, states=states, classes=classes))
+        return self
+
+    def _rename(self, change: Callable[[Model], Model]) -> None:
+        self.fit_ = replace(self.fit_, model=change(self.fit_.model))
+        self.model_ = self.fit_.model
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the model to a file that :func:`latentree.load` reads; see :func:`latentree.formats._models.save`."""

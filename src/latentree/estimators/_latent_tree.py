@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
@@ -19,7 +20,8 @@ from .._types import FloatArray
 from ..diagnostics import run_findings
 from ..errors import DataError
 from ..estimation._smoothing import PRIOR, LearnerPrior
-from ..naming import class_label
+from ..infer import find_node
+from ..naming import node_labels
 from ..runner import Budget
 from ..search import DEFAULT, Run, Step, learn
 from ..search_result import search_result
@@ -79,6 +81,12 @@ class TreeLearner(ModelEstimator):
             **(self.options or {}),
         )
         return search_result(run, seed=seed)
+
+    def _rename(self, change: Callable[[Model], Model]) -> None:
+        run = self.run_
+        fit = replace(run.fit, model=change(run.fit.model))
+        estimated = None if run.estimated is None else replace(run.estimated, model=change(run.estimated.model))
+        self._keep(replace(run, fit=fit, estimated=estimated))
 
     def _keep(self, run: Run) -> None:
         self.run_ = run
@@ -241,6 +249,21 @@ class LatentTree(NewRows, Relating, TransformerMixin, RowDensity, TreeLearner): 
         table = self._table(X)
         return np.hstack(list(posteriors(self.model_, table).values()))
 
+    def predict_proba(self, X: Any, latent: str | None = None) -> FloatArray:
+        """Return P(state | row) of every latent variable, or of one of them.
+
+        Parameters
+        ----------
+        X : data frame or array [rows, columns]
+            The data. Missing cells are allowed.
+        latent : str, optional
+            One of ``latent_names_``. Default: all side by side, as :meth:`transform` gives them.
+        """
+        if latent is None:
+            return self.transform(X)
+        table = self._table(X)
+        return posteriors(self.model_, table, [self.model_.tree.names[find_node(self.model_, latent)]])[latent]
+
     def predict(self, X: Any) -> NDArray[np.int64]:
         """Return the most probable state of every latent variable in each row.
 
@@ -291,8 +314,8 @@ class LatentTree(NewRows, Relating, TransformerMixin, RowDensity, TreeLearner): 
         _check_feature_names_in(self, input_features)
         tree = self.tree_
         alone = len(tree.latent) == 1
-        states = [(tree.names[z], i) for z in tree.latent for i in range(int(tree.cardinality[z]))]
-        return np.array([class_label(i) if alone else f"{name}={i}" for name, i in states], dtype=object)
+        states = [(tree.names[z], label) for z in tree.latent for label in node_labels(self.model_, int(z))]
+        return np.array([label if alone else f"{name}={label}" for name, label in states], dtype=object)
 
 
 def check_size(table: Table, *, target: bool = False) -> None:

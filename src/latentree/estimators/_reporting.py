@@ -10,6 +10,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._model import Model
 from .._table import Table
+from ..infer import find_node
+from ..score import standard_errors
 
 if TYPE_CHECKING:
     from ..estimation import Fit
@@ -75,6 +77,83 @@ class Reporting:
         from ..report import reviewer_report
 
         return reviewer_report(fits, n_classes, **options)
+
+    def profiles_frame(self, latent: str | None = None, *, errors: bool = True, backend: str = "pandas") -> Any:
+        """Return P(answer | class) as a tidy data frame, one probability a row.
+
+        Parameters
+        ----------
+        latent : str, optional
+            The latent variable of a tree, whose own variables are told. Default: the first, which is the only one of
+            a latent class model.
+        errors : bool, default True
+            Whether to add standard errors and 95 % intervals, from the information.
+        backend : {"pandas", "polars", "pyarrow"}, default "pandas"
+            What kind of frame.
+
+        Returns
+        -------
+        data frame
+            ``variable``, ``answer``, ``class`` (or the name of the latent variable), ``estimate``,
+            ``standard_error``, ``lower``, ``upper``.
+
+        Examples
+        --------
+        >>> import latentree as lt
+        >>> lca = lt.LatentClass(2, random_state=0).fit(lt.datasets.load_frame("carcinoma"))
+        >>> lca.profiles_frame(errors=False).round(3).head(2)
+          variable answer   class  estimate
+        0        A      1  class0     0.000
+        1        A      1  class1     0.883
+        """
+        from ..report._frames import framed, profile_columns
+
+        return framed(profile_columns(self.model_, self._errors(errors), node=self._latent(latent)), backend)
+
+    def sizes_frame(self, latent: str | None = None, *, errors: bool = True, backend: str = "pandas") -> Any:
+        """Return the sizes of the classes as a tidy data frame; see :meth:`profiles_frame`."""
+        from ..report._frames import framed, size_columns
+
+        return framed(size_columns(self.model_, self._errors(errors), node=self._latent(latent)), backend)
+
+    def _latent(self, name: str | None) -> int | None:
+        check_is_fitted(self, self._subject)
+        return None if name is None else find_node(self.model_, name)
+
+    def _errors(self, wanted: bool) -> Any:
+        check_is_fitted(self, self._subject)
+        if not wanted or self._subject == "draws_":
+            return None
+        own = getattr(self, "standard_errors", None)
+        return standard_errors(self.fit_) if own is None else own()  # type: ignore[attr-defined]
+
+    def save_tables(self, path: str | os.PathLike[str], *more: Any) -> None:
+        """Write the tables that a paper shows to a Word, Excel, LaTeX or HTML file, as its name ends.
+
+        Parameters
+        ----------
+        path : str or path
+            The file, ending in ``.docx``, ``.xlsx``, ``.tex`` or ``.html``.
+        *more
+            What else to put into it, such as a comparison; see :func:`latentree.report.write_tables`.
+        """
+        from ..report import write_tables
+
+        check_is_fitted(self, self._subject)
+        write_tables(path, *more, self)
+
+    def _repr_html_(self) -> str:
+        """What notebooks show: the summary once it is fitted, otherwise the parameters."""
+        from html import escape
+
+        if not hasattr(self, self._subject):
+            shown: str = super()._repr_html_()  # type: ignore[misc]
+            return shown
+        text = escape(self.summary())
+        return f'<pre style="line-height:1.25;white-space:pre;overflow-x:auto">{text}</pre>'
+
+    def _repr_mimebundle_(self, **_: Any) -> dict[str, str]:
+        return {"text/plain": repr(self), "text/html": self._repr_html_()}
 
     def explore(self, path: str | os.PathLike[str] | None = None, **options: Any) -> Page:
         """Make the explorer page of the model, its data and how it grew, which notebooks show.

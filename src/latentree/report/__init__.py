@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from ._html import Page
     from ._html_report import write_report
     from ._latent_class import describe_classes, profiles
+    from ._paper import PaperTable, paper_tables, table_of, write_tables
     from ._printable import printable
     from ._report import Report, describe, describe_run, describe_tree
     from ._reviewer import ReviewerReport, reviewer_report
@@ -34,6 +35,7 @@ _NAMES = {
     "._html": ("Page",),
     "._html_report": ("write_report",),
     "._latent_class": ("describe_classes", "profiles"),
+    "._paper": ("PaperTable", "paper_tables", "table_of", "write_tables"),
     "._printable": ("printable",),
     "._report": ("Report", "describe", "describe_run", "describe_tree"),
     "._reviewer": ("ReviewerReport", "reviewer_report"),
@@ -49,6 +51,7 @@ __all__ = [
     "Comparison",
     "Finding",
     "Page",
+    "PaperTable",
     "Report",
     "ReviewerReport",
     "Shown",
@@ -66,6 +69,7 @@ __all__ = [
     "findings",
     "latent_names",
     "named",
+    "paper_tables",
     "presented",
     "printable",
     "profiles",
@@ -76,8 +80,10 @@ __all__ = [
     "searched",
     "state_labels",
     "statistics",
+    "table_of",
     "to_text",
     "write_report",
+    "write_tables",
 ]
 
 

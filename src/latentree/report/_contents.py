@@ -19,6 +19,7 @@ __all__ = [
     "EdgeContents",
     "EstimateContents",
     "FitCourse",
+    "GrowthContents",
     "Judgement",
     "LatentContents",
     "LatentInData",
@@ -33,6 +34,7 @@ __all__ = [
     "SearchContents",
     "ShownVariable",
     "StartContents",
+    "StartOfSearch",
     "StatisticsContents",
     "StepContents",
     "StepNumbers",
@@ -220,6 +222,25 @@ class StepContents(StepNumbers):
     operation: str
     edges: list[list[str]]
     states: dict[str, int]
+    phase: NotRequired[str]
+    kind: NotRequired[str]
+
+
+class StartOfSearch(TypedDict):
+    """One of the starts of a search: its best score, and whether that is the best of all."""
+
+    number: int
+    steps: int
+    score: float | None
+    same: bool
+
+
+class GrowthContents(TypedDict):
+    """The steps that led to a tree, which start they belong to, and all starts."""
+
+    steps: list[StepContents]
+    start: int
+    starts: list[StartOfSearch]
 
 
 class SearchContents(TypedDict):
@@ -410,6 +431,7 @@ class ComparisonReport(TypedDict):
     kind: Literal["comparison of latent class models"]
     scores: list[str]
     higher_is_better: bool
+    deviance_scores: dict[str, list[float | None]]
     best: dict[str, int]
     fits: list[ComparedFit]
     skipped: list[int]

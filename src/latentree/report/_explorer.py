@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import base64
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from string import Template
 from typing import Any
 
@@ -16,10 +16,13 @@ from .._scale import direction, score_label, shown_score
 from .._table import Table, as_table
 from ..estimation import Fit
 from ..search import Run
-from ._contents import StepContents, TreeReport
+from ._contents import GrowthContents, TreeReport
+from ._growth import growth, said
 from ._headline import criterion_of, facts, title_of
 from ._html import Page, page, source
+from ._in_words import answers, items
 from ._printable import printable
+from ._profile_chart import MOST_DRAWN, profile_rows, profiles_svg
 from ._report import Report
 from ._svg import Drawing, shown, tree_svg
 from ._tree import MOST_LEAVES
@@ -27,7 +30,7 @@ from ._tree import MOST_LEAVES
 __all__ = ["explore"]
 
 BASIS = ("messages", "arrange", "model", "elements", "export", "view")
-PANELS = ("overview", "selected", "whatif", "rows", "replay")
+PANELS = ("naming", "profiles", "overview", "selected", "whatif", "rows", "replay")
 SCRIPTS = tuple(f"{name}.js" for name in (*BASIS, *PANELS, "main"))
 """Files of scripts, in the order in which they build on each other."""
 
@@ -94,7 +97,7 @@ def explore(
         "warnings": list(map(printable, report["warnings"])),
         "notes": list(map(printable, report["notes"])),
         "data": _rows(model, as_table(fit.table), max_rows) if fit is not None else None,
-        "trace": _shown_trace(report["trace"], criterion_of(report)),
+        "trace": _shown_trace(growth(report["trace"], report["nodes"]), criterion_of(report)),
     }
     body = _body(name, report, tree_svg(drawing, title=f"The tree of {name}"))
     made = page(name, body, styles=("base.css", "explorer.css"), scripts=SCRIPTS, data=data)
@@ -122,6 +125,8 @@ def _structure(report: TreeReport, drawing: Drawing) -> dict[str, Any]:
                 "total": _short(z["information"]),
                 "entropy": z["relative_entropy"],
                 "counts": z["counts"] and [_short(x) for x in z["counts"]],
+                "answers": list(map(printable, answers(report, z))),
+                "items": items(report, z),
                 "leaves": [
                     [u["node"], _short(u["information"]), _short(u["cumulative"])] for u in z["leaves"][:n_leaves]
                 ],
@@ -170,13 +175,14 @@ def _rows(model: Model, table: Table, most: int | None) -> dict[str, Any]:
     }
 
 
-def _shown_trace(steps: Sequence[StepContents], criterion: str | None) -> dict[str, Any]:
+def _shown_trace(grown: GrowthContents, criterion: str | None) -> dict[str, Any]:
     """Steps with names as positions in one list: names are long, and the same in most steps."""
     at: dict[str, int] = {}
+    steps = grown["steps"]
     packed = [
         {
             **step,
-            "operation": printable(step["operation"]),
+            "operation": printable(said(step)),
             "score": shown_score(step["score"], criterion),
             "states": [x for name, k in step["states"].items() for x in (at.setdefault(printable(name), len(at)), k)],
             "edges": [at[printable(name)] for edge in step["edges"] for name in edge],
@@ -184,16 +190,36 @@ def _shown_trace(steps: Sequence[StepContents], criterion: str | None) -> dict[s
         for step in steps
     ]
     label = f"score ({direction(None)})" if criterion is None else score_label(criterion)
-    return {"names": list(at), "steps": packed, "score": printable(label)}
+    starts = [{**own, "score": shown_score(own["score"], criterion)} for own in grown["starts"]]
+    return {
+        "names": list(at),
+        "steps": packed,
+        "score": printable(label),
+        "start": grown["start"],
+        "starts": starts,
+    }
 
 
 def _body(name: str, report: TreeReport, tree: str) -> str:
-    score = "" if report["bic"] is None else f" · BIC {shown_score(report['bic']):,.1f}"
+    known = "" if report["bic"] is None else f" · {score_label('bic')} {shown_score(report['bic']):,.1f}"
+    score = known if report["log_likelihood"] is None else f"{known} · log-likelihood {report['log_likelihood']:,.1f}"
     size = f"{report['n_variables']:,} variables · {report['n_latents']:,} latent{score}"
     # One pass: what is put in is not looked at again, whatever a name holds.
     return Template(source("explorer.html")).substitute(
-        title=shown(name), size=shown(size), tree=tree, strongest=_strongest(report)
+        title=shown(name), size=shown(size), tree=tree, profiles=_profiles(report), strongest=_strongest(report)
     )
+
+
+def _profiles(report: TreeReport) -> str:
+    """The class profiles of a latent class model, which say more than the drawing of a star."""
+    if not report["star"] or not report["edges"]:
+        return ""
+    root = report["nodes"][0]
+    classes = list(zip(root["labels"], root["marginal"], strict=True))
+    drawn = profiles_svg(profile_rows(report), classes, title="Class profiles")
+    left = report["n_variables"] - MOST_DRAWN
+    note = f'<p class="muted small">The {MOST_DRAWN} most informative of {report["n_variables"]:,} variables.</p>'
+    return f'<div id="profiles">{drawn}{note if left > 0 else ""}</div>'
 
 
 def _strongest(report: TreeReport) -> str:

@@ -9,7 +9,7 @@ from .._scale import score_label, shown_score
 from ._contents import EstimateContents, TreeReport
 from ._printable import printable
 
-__all__ = ["criterion_of", "facts", "origin", "title_of"]
+__all__ = ["criterion_of", "facts", "origin_in_words", "title_of"]
 
 
 def title_of(report: TreeReport) -> str:
@@ -71,22 +71,53 @@ def _scores(known: Iterable[object], undefined: str = "") -> list[tuple[str, str
     return found
 
 
-def origin(report: TreeReport) -> list[tuple[str, Any]]:
-    """Where a model comes from, its scores as people see them."""
+def origin_in_words(report: TreeReport) -> list[str]:
+    """Where a model comes from, in sentences: what made it, of which data, how, and how to cite it."""
     known = report["provenance"]
-    names = {"aic": "aic", "bic": "bic", "value": criterion_of(report)}
-    found = []
-    for key, value in known.items():
-        score = names.get(key)
-        if score is not None and isinstance(value, int | float):
-            found.append((score_label(score), f"{shown_score(float(value), score):,.10g}"))
-        elif key == "row_quantiles":  # numbers for programs
-            continue
-        elif isinstance(value, dict) and "text" in value:
-            found.append((key, value["text"]))
-        else:
-            found.append((key, value))
-    return found
+    told: list[str] = []
+    made = known.get("command")
+    version = f", version {known['latentree']}" if isinstance(known.get("latentree"), str) else ""
+    data = f" from the data '{known['data']}'" if isinstance(known.get("data"), str) else ""
+    size = f" ({known['n']:,.10g} rows)" if isinstance(known.get("n"), int | float) else ""
+    if made or data:
+        told.append(f"Made by {made or 'latentree'}{version}{data}{size}.")
+    method, criterion = known.get("method"), criterion_of(report)
+    if isinstance(method, str):
+        value = known.get("value")
+        best = "" if not isinstance(value, int | float) else f" of {shown_score(float(value), criterion):,.2f}"
+        score = f" It looked for the best {score_label(criterion)}, and found a value{best}." if criterion else ""
+        told.append(f"The tree was searched for by the method '{method}'.{score}")
+    starts = known.get("starts")
+    if isinstance(starts, dict) and "made" in starts and "found" in starts:
+        told.append(f"Of {starts['made']} starts, {starts['found']} found it.")
+    scores = [text for name, text in _named_scores(known)]
+    if scores:
+        told.append(f"On these data: {'; '.join(scores)}.")
+    if isinstance(known.get("estimate"), dict) and "text" in known["estimate"]:
+        told.append(str(known["estimate"]["text"]))
+    options = known.get("options")
+    if isinstance(options, dict) and options:
+        listed = ", ".join(f"{name.replace('_', ' ')} {_value(own)}" for name, own in options.items())
+        told.append(f"Options: {listed}.")
+    if isinstance(known.get("seed"), int):
+        told.append(f"The seed was {known['seed']}; with the same data and options it gives the same model.")
+    return [printable(text) for text in told]
+
+
+def _named_scores(known: Any) -> Iterable[tuple[str, str]]:
+    """Log-likelihood, AIC and BIC that a file remembers, in words."""
+    values = [known.get(name) for name in ("log_likelihood", "aic", "bic")]
+    for name, text in _scores(values):
+        yield name, f"{name[:1].lower() + name[1:] if name[1:2].islower() else name} {text}"
+
+
+def _value(value: Any) -> str:
+    """A value of an option as a person would write it."""
+    if isinstance(value, float):
+        return f"{value:g}"
+    if isinstance(value, dict):
+        return ", ".join(f"{name} {_value(own)}" for name, own in value.items())
+    return ", ".join(map(_value, value)) if isinstance(value, list | tuple) else str(value)
 
 
 def criterion_of(report: TreeReport) -> str | None:

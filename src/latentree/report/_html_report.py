@@ -3,18 +3,37 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
+import numpy as np
+
 from .._model import Model
-from .._scale import LOWER, direction, shown_score
+from .._scale import direction, lower_is_better, shown_score
 from .._table import Table
+from ..comparison import Comparison
+from ..errors import LatentreeError
 from ..estimation import Fit
+from ..score import standard_errors
 from ..search import Run
 from ._charts import bars_svg, curve_svg, line_svg
-from ._contents import LatentContents, NodeContents, ResidualContents, StatisticsContents, StepContents, TreeReport
-from ._headline import criterion_of, facts, origin, title_of
+from ._contents import (
+    GrowthContents,
+    LatentContents,
+    NodeContents,
+    ResidualContents,
+    StatisticsContents,
+    StepContents,
+    TreeReport,
+)
+from ._growth import growth, said
+from ._headline import criterion_of, facts, origin_in_words, title_of
 from ._html import Page, page
+from ._in_words import answers, items
+from ._layout import shortened
+from ._paper import paper_tables
+from ._profile_chart import Interval, profile_rows, profiles_svg
 from ._report import Report
 from ._statistics import largest_residuals
 from ._svg import Drawing, shown, tree_svg
@@ -23,6 +42,9 @@ __all__ = ["write_report"]
 
 MANY_VARIABLES = 60
 """With more of them, fit statistics of all pairs of variables are left out."""
+
+MANY_PARAMETERS = 400
+"""With more of them, intervals are left out of the page: they would take longer than all else."""
 
 STEPS = 20
 """Shades of a table."""
@@ -36,6 +58,7 @@ def write_report(
     trace: Iterable[Any] | None = None,
     title: str | None = None,
     statistics: bool | None = None,
+    comparison: Comparison | None = None,
 ) -> Page:
     """Make the HTML report of a model.
 
@@ -53,6 +76,8 @@ def write_report(
         What to call the model.
     statistics : bool, optional
         Whether to add absolute fit, residuals and all quick scores. Default: with data, up to 60 variables.
+    comparison : Comparison, optional
+        Models with other numbers of classes, to show beside it.
 
     Returns
     -------
@@ -69,7 +94,7 @@ def write_report(
         statistics = not described.short and with_statistics(described.model.tree.n_variables)
     report = described.to_dict(statistics=statistics)
     name = title or title_of(report)
-    body = "\n".join(_parts(name, report))
+    body = "\n".join(_parts(name, report, _intervals(described), comparison))
     made = page(name, body, styles=("base.css", "report.css"))
     if path is not None:
         made.save(path)
@@ -81,31 +106,107 @@ def with_statistics(n_variables: int) -> bool:
     return n_variables <= MANY_VARIABLES
 
 
-def _parts(name: str, report: TreeReport) -> Iterator[str]:
+Intervals = dict[int, list[list[Interval]]]
+
+
+def _intervals(described: Report) -> Intervals:
+    """95 % intervals of the probabilities of a latent class model that is not too large; none where there are none."""
+    fit = described.fit
+    if fit is None or not described.model.tree.is_star or fit.n_parameters > MANY_PARAMETERS:
+        return {}
+    try:
+        errors = standard_errors(fit)
+    except LatentreeError:  # the fit is not at a maximum of the likelihood
+        return {}
+
+    def pair(low: float, high: float) -> Interval:
+        return (float(low), float(high)) if np.isfinite(low) and np.isfinite(high) else (None, None)
+
+    return {
+        v: [
+            [pair(a, b) for a, b in zip(low, high, strict=True)]
+            for low, high in zip(errors.table(v, "lower"), errors.table(v, "upper"), strict=True)
+        ]
+        for v in range(described.model.tree.n_nodes)
+    }
+
+
+def _classes(report: TreeReport, intervals: Intervals) -> Iterator[str]:
+    """The profiles of the classes as everybody knows them, and their sizes."""
+    root = report["nodes"][0]
+    yield "<h2>Class profiles</h2>"
+    sure = ", with 95 % intervals" if intervals else ""
+    yield f"<p>The probability of each answer in each class{sure}. Hover over a row for its numbers.</p>"
+    yield profiles_svg(
+        profile_rows(report, intervals),
+        list(zip(root["labels"], root["marginal"], strict=True)),
+        title="Class profiles",
+    )
+    counts = report["latents"][0]["counts"]
+    heads = ["class", "size", *(["95 % interval"] if intervals else []), *(["cases"] if counts else []), "in words"]
+    rows = []
+    for i, phrase in enumerate(answers(report, report["latents"][0])):
+        low, high = intervals[0][0][i] if intervals else (None, None)
+        between = "–" if low is None or high is None else f"{100 * low:.1f} to {100 * high:.1f} %"
+        cells = [f"{100 * root['marginal'][i]:.1f} %", *([between] if intervals else [])]
+        cells += [f"{counts[i]:,.1f}"] if counts else []
+        numbers = "".join(f'<td class="number">{shown(cell)}</td>' for cell in cells)
+        rows.append(f'<tr><th scope="row">{shown(root["labels"][i])}</th>{numbers}<td>{shown(phrase)}</td></tr>')
+    yield _table(heads, rows)
+
+
+def _table(heads: Sequence[str], rows: Sequence[str]) -> str:
+    head = "".join(f'<th scope="col">{shown(name)}</th>' for name in heads)
+    return f'<div class="scroll"><table><thead><tr>{head}</tr></thead><tbody>{"".join(rows)}</tbody></table></div>'
+
+
+def _comparison(comparison: Comparison) -> Iterator[str]:
+    """Numbers of classes side by side."""
+    (table,) = paper_tables(comparison)
+    yield "<h2>Number of classes</h2>"
+    rows = [f"<tr>{''.join(f'<td class=number>{shown(text)}</td>' for text in texts)}</tr>" for texts in table.texts]
+    yield _table(table.heads, rows)
+    name = comparison.scores[0]
+    yield line_svg(
+        [row["n_classes"] for row in comparison.table],
+        [shown_score(row[name], name) for row in comparison.table],
+        title=f"{name} by number of classes",
+        x_label="classes",
+        y_label=name,
+    )
+    yield f'<p class="muted">{shown(table.note)}</p>'
+
+
+def _parts(name: str, report: TreeReport, intervals: Intervals, comparison: Comparison | None = None) -> Iterator[str]:
     yield f"<h1>{shown(name)}</h1>"
     pairs = "".join(f"<dt>{shown(a)}</dt><dd>{shown(b)}</dd>" for a, b in facts(report))
     yield f'<dl class="facts">{pairs}</dl>'
     yield from (f'<p class="warning">{shown(text)}</p>' for text in report["warnings"])
     yield from (f"<p>{shown(text)}</p>" for text in report["notes"])
-    if report["n_nodes"] > 1:
+    if report["star"] and report["edges"]:
+        yield from _classes(report, intervals)
+    elif report["n_nodes"] > 1:
         yield "<h2>The tree</h2>"
         yield "<p>Latent variables are boxes with their numbers of states; edges are as thick as the mutual"
-        yield "information of their ends.</p>"
+        yield "information of their ends. Colours tell branches apart and mean nothing else.</p>"
         yield tree_svg(Drawing(report), title=f"The tree of {name}", still=True)
+    if comparison is not None:
+        yield from _comparison(comparison)
     if report["latents"]:
-        yield "<h2>Latent variables</h2>"
+        yield "<h2>What tells the classes apart</h2>" if report["star"] else "<h2>Latent variables</h2>"
         yield _contents(report)
         yield from (_latent(report, z) for z in report["latents"])
     if "statistics" in report:
         yield from _statistics(report["statistics"])
     if report["trace"]:
-        yield from _trace(report["trace"], criterion_of(report))
-    if report["provenance"]:
+        yield from _trace(growth(report["trace"], report["nodes"]), criterion_of(report))
+    told = origin_in_words(report)
+    if told:
         yield "<h2>Where it comes from</h2>"
-        pairs = "".join(f"<dt>{shown(a)}</dt><dd>{shown(b)}</dd>" for a, b in origin(report))
-        yield f'<dl class="facts">{pairs}</dl>'
-    yield '<p class="foot">Made by latentree. Scores are -2 log-likelihood + penalty: lower is better. Mutual '
-    yield "information is in nats.</p>"
+        yield from (f"<p>{shown(text)}</p>" for text in told)
+    scale = "−2 log-likelihood + penalty" if lower_is_better("bic") else "log-likelihood − penalty"
+    yield f'<p class="foot">Made by latentree. Scores are {scale}: {direction("bic")}.'
+    yield "Mutual information is in nats.</p>"
 
 
 def _contents(report: TreeReport) -> str:
@@ -133,11 +234,31 @@ def _latent(report: TreeReport, z: LatentContents) -> str:
     bars = bars_svg(node["labels"], z["sizes"], notes, title=f"Sizes of the states of {z['name']}")
     return (
         f'<section><h3 id="z{z["node"]}">{shown(z["name"])}</h3><p class="muted">{len(z["sizes"])} states{entropy}</p>'
+        f"{_in_words(report, node, z)}"
         f'<div class="columns"><div><p class="muted small">Sizes of its states</p>{bars}'
         '<p class="muted small">Mutual information of each variable (bar), and of all<br>up to it (line, per cent '
         "of that of all)</p>"
         f"{curve if names else ''}</div>{_profiles(report, node, z)}</div></section>"
     )
+
+
+def _in_words(report: TreeReport, node: NodeContents, z: LatentContents) -> str:
+    """What each state answers; for words and baskets the items it has more often than others."""
+    top = items(report, z)
+    if top is None:
+        said = answers(report, z)
+    else:
+        said = [
+            ", ".join(f"{name} ({100 * p:.0f} %, {lift:.1f} times as often)" for name, p, lift in own)
+            or "nothing more often than elsewhere"
+            for own in top
+        ]
+    listed = zip(node["labels"], z["sizes"], said, strict=True)
+    rows = [
+        f'<tr><th scope="row">{shown(label)}</th><td class="number">{100 * p:.1f} %</td><td>{shown(text)}</td></tr>'
+        for label, p, text in listed
+    ]
+    return "" if report["star"] and top is None else _table(("state", "size", "in words"), rows)
 
 
 def _profiles(report: TreeReport, node: NodeContents, z: LatentContents) -> str:
@@ -148,13 +269,18 @@ def _profiles(report: TreeReport, node: NodeContents, z: LatentContents) -> str:
     for u in z["leaves"]:
         leaf = report["nodes"][u["node"]]
         for j, label in enumerate(leaf["labels"]):
-            first = f'<th scope="row">{shown(leaf["name"])}</th>' if j == 0 else "<td></td>"
+            name = shown(leaf["name"])
+            first = (
+                f'<th scope="row" title="{name}">{shown(shortened(leaf["name"], 32))}</th>' if j == 0 else "<td></td>"
+            )
             cells = "".join(_shade(row[j]) for row in u["profile"])
             kind = ' class="first"' if j == 0 else ""
             rows.append(f"<tr{kind}>{first}<td>{shown(label)}</td>{cells}</tr>")
     caption = f"<caption>P(variable | {shown(z['name'])})</caption>"
     head = f'<thead><tr><th scope="col">variable</th><th scope="col">state</th>{heads}</tr></thead>'
-    return f'<div class="scroll"><table class="heat">{caption}{head}<tbody>{"".join(rows)}</tbody></table></div>'
+    shades = '<p class="shades">probability 0<span></span>1</p>'
+    body = "".join(rows)
+    return f'<div class="scroll"><table class="heat">{caption}{head}<tbody>{body}</tbody></table>{shades}</div>'
 
 
 def _shade(p: float) -> str:
@@ -165,7 +291,7 @@ def _statistics(found: StatisticsContents) -> Iterator[str]:
     yield "<h2>Fit</h2>"
     absolute = found["absolute"]
     if absolute["g2"] is None:
-        yield f"<p>G² and X² are not defined: {shown(absolute['reason'])}</p>"
+        yield f"<p>G² and X² are not defined: {shown(_for_readers(absolute['reason'] or ''))}</p>"
     else:
         pairs = (
             ("G²", absolute["g2"]),
@@ -176,10 +302,10 @@ def _statistics(found: StatisticsContents) -> Iterator[str]:
         )
         yield _pairs([(name, value) for name, value in pairs if value is not None])
         if absolute["note"]:
-            yield f"<p>{shown(absolute['note'])}</p>"
-    yield f"<p>Effective dimension {found['effective_dimension']:,}"
-    yield ".</p>" if found["identified"] else ": the structure is not identified.</p>"
-    yield f"<h3>Scores, {LOWER}</h3>"
+            yield f"<p>{shown(_for_readers(absolute['note']))}</p>"
+    loose = "" if found["identified"] else ": the structure is not identified"
+    yield f"<p>Effective dimension {found['effective_dimension']:,}{loose}.</p>"
+    yield f"<h3>Scores, {direction('bic')}</h3>"
     known = {name: shown_score(s["value"], name) for name, s in found["scores"].items()}
     yield _pairs([(name, value) for name, value in known.items() if value is not None])
     residuals = found["residuals"]
@@ -188,6 +314,11 @@ def _statistics(found: StatisticsContents) -> Iterator[str]:
         yield '<p class="muted">X² of a pair of variables by its degrees of freedom; well above 4, the latent '
         yield "variables leave something of the pair unexplained.</p>"
         yield _largest(residuals)
+
+
+def _for_readers(text: str) -> str:
+    """Without the sentences that tell which argument of a Python function to give."""
+    return " ".join(part for part in re.split(r"(?<=[.:]) ", text) if not re.search(r"\w=\w", part))
 
 
 def _pairs(pairs: Sequence[tuple[str, float]]) -> str:
@@ -203,8 +334,14 @@ def _largest(found: ResidualContents) -> str:
     return f"<table><tbody>{rows}</tbody></table>"
 
 
-def _trace(steps: Sequence[StepContents], criterion: str | None) -> Iterator[str]:
+def _trace(grown: GrowthContents, criterion: str | None) -> Iterator[str]:
     yield "<h2>How the tree grew</h2>"
+    starts = grown["starts"]
+    if len(starts) > 1:
+        same = sum(start["same"] for start in starts)
+        yield f"<p>The search started {len(starts)} times, and {same} of the starts reached the best score. These are"
+        yield f"the steps of start {grown['start']}, which led to the tree.</p>"
+    steps: list[StepContents] = [{**step, "operation": said(step)} for step in grown["steps"]]
     steps = [{**step, "score": shown_score(step["score"], criterion)} for step in steps]
     label = criterion or "score"
     scores = [step["score"] for step in steps]
@@ -223,4 +360,4 @@ def _trace(steps: Sequence[StepContents], criterion: str | None) -> Iterator[str
 
 
 def _number(value: float | None) -> str:
-    return "–" if value is None else f"{value:,.10g}"
+    return "–" if value is None else f"{value:,.0f}" if float(value).is_integer() else f"{value:,.2f}"

@@ -13,7 +13,7 @@ from ..diagnostics import SAME_OPTIMUM, degrees_of_freedom, findings, starts_at_
 from ..engine._plan import sharing
 from ..errors import ModelError
 from ..estimation import Estimate, Fit
-from ..naming import class_label, state_labels
+from ..naming import node_labels, state_labels
 from ..score import aic, bic, entropy, relative_entropy
 from ._contents import ClassContents, ClassReport, ClassSearch, VariableContents
 from ._tree import estimate_contents, finite, share_missing
@@ -156,10 +156,10 @@ def _check_star(model: Model) -> None:
 
 def _classes(model: Model, counts: FloatArray) -> list[ClassContents]:
     labels = {v.name: state_labels(v) for v in model.variables}
-    tables = profiles(model)
+    tables, names = profiles(model), node_labels(model, 0)
     return [
         {
-            "label": class_label(i),
+            "label": names[i],
             "size": float(size),
             "count": float(count),
             "profile": {

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 
 from .._tree import Tree
 
-__all__ = ["Arrangement", "Place", "arrange", "places", "shortened", "style_for", "text_width"]
+__all__ = ["Arrangement", "Place", "arrange", "branches", "places", "shortened", "style_for", "text_width"]
 
 GROUP_GAP = 0.6
 """Slots left free after the children of a node."""
@@ -25,6 +25,12 @@ ROW, RING_ROW = 22.0, 15.0
 
 COLUMN_GAP, RING_GAP = 72.0, 120.0
 """Room for edges between columns, and between rings."""
+
+BOX_GAP = 40.0
+"""Room between boxes that follow each other on the way outwards."""
+
+BRANCHES = 8
+"""Most branches that have a colour of their own."""
 
 LONGEST = 28
 """Names are cut to this many characters where they are drawn."""
@@ -141,6 +147,42 @@ def _middle(tree: Tree) -> int:
     return next((u for u in tree.neighbours(middle) if tree.variable[u] < 0), middle)
 
 
+def branches(arrangement: Arrangement) -> list[int]:
+    """Number the branches of a drawing, so that each can have a colour; -1 for what is between them.
+
+    A branch is a latent variable and all beyond it, seen from the middle. The largest are divided as long as there
+    are colours for the parts.
+
+    Examples
+    --------
+    >>> tree = Tree([-1, 0, 0, 1, 1, 2, 2], [2] * 7, [-1, -1, -1, 0, 1, 2, 3])
+    >>> branches(arrange(tree))
+    [-1, 0, 1, 0, 0, 1, 1]
+    """
+    children = arrangement.children
+    size = [1] * len(children)
+    for v in reversed(arrangement.order):
+        size[v] += sum(size[c] for c in children[v])
+
+    def parts(v: int) -> list[int]:
+        return [c for c in children[v] if children[c]]
+
+    found = parts(arrangement.root)[:BRANCHES]
+    while found:
+        large = max((v for v in found if len(parts(v)) > 1), key=lambda v: size[v], default=-1)
+        if large < 0 or len(found) - 1 + len(parts(large)) > BRANCHES:
+            break
+        at = found.index(large)
+        found[at : at + 1] = parts(large)
+    number = [-1] * len(children)
+    for i, top in enumerate(found):
+        below = [top]
+        for v in below:
+            number[v] = i
+            below.extend(children[v])
+    return number
+
+
 def style_for(tree: Tree) -> str:
     """Which way suits a tree: ``"rows"`` or ``"radial"``."""
     n_leaves = sum(1 for v in range(tree.n_nodes) if len(tree.neighbours(v)) <= 1)
@@ -171,7 +213,8 @@ def places(arrangement: Arrangement, widths: Sequence[float], style: str = "rows
         height[v] = max(height[v], 1 if arrangement.children[v] else 0)
         height[up] = max(height[up], height[v] + 1)
     rings = max(height[arrangement.root], 1)
-    outer = max(arrangement.n_slots * RING_ROW / math.tau, rings * RING_GAP)
+    gap = max(RING_GAP, max((widths[v] for v in inner), default=0.0) + BOX_GAP)
+    outer = max(arrangement.n_slots * RING_ROW / math.tau, rings * gap)
     found = {}
     for v in arrangement.order:
         angle = math.tau * (arrangement.slot[v] + 0.5) / max(arrangement.n_slots, 1.0) - math.pi / 2
@@ -192,11 +235,14 @@ def text_width(text: str, size: float = 12.0) -> float:
 
 
 def shortened(text: str, most: int = LONGEST) -> str:
-    """Cut a name that is too long to draw.
+    """Cut a name that is too long to draw in its middle: beginnings are often the same, and ends tell more.
 
     Examples
     --------
     >>> shortened("a very long name indeed", 12)
-    'a very long…'
+    'a very…ndeed'
     """
-    return text if len(text) <= most else text[: most - 1].rstrip() + "…"
+    if len(text) <= most:
+        return text
+    tail = (most - 1) // 2
+    return text[: most - 1 - tail].rstrip() + "…" + text[len(text) - tail :].lstrip()

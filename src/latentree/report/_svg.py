@@ -10,7 +10,7 @@ import numpy as np
 
 from .._tree import Tree
 from ._contents import DrawnNode, DrawnTree, TreeReport
-from ._layout import Arrangement, Place, arrange, places, shortened, style_for, text_width
+from ._layout import Arrangement, Place, arrange, branches, places, shortened, style_for, text_width
 from ._printable import printable
 
 __all__ = ["Drawing", "shown", "tree_svg"]
@@ -59,7 +59,11 @@ class Drawing:
         self.arrangement: Arrangement = arrange(self.tree, self.information)
         with_children = zip(nodes, self.arrangement.children, strict=True)
         self.labels = [_label(n["name"], n["cardinality"], bool(c)) for n, c in with_children]
-        self.widths = [text_width(label) + 20.0 for label in self.labels]
+        # Names of latent variables are bold, and so a little wider.
+        self.widths = [
+            text_width(label, 14.0 if n["latent"] else 12.0) + 20.0 for label, n in zip(self.labels, nodes, strict=True)
+        ]
+        self.branch = branches(self.arrangement)
         self.places: dict[int, Place] = places(self.arrangement, self.widths, self.style)
 
     def edge_of(self, v: int) -> int:
@@ -117,7 +121,12 @@ def tree_svg(drawing: Drawing, *, title: str = "The tree", still: bool = False) 
 def _edge(drawing: Drawing, v: int) -> str:
     up = drawing.arrangement.parent[v]
     d = edge_path(drawing.places[up], drawing.places[v], drawing.widths[up])
-    return f'<path stroke-width="{drawing.edge_width(v):.1f}" d="{d}"/>'
+    return f'<path{_coloured(drawing, v)} stroke-width="{drawing.edge_width(v):.1f}" d="{d}"/>'
+
+
+def _coloured(drawing: Drawing, v: int) -> str:
+    """The class that gives an edge or node the colour of its branch."""
+    return f' class="b{drawing.branch[v]}"' if drawing.branch[v] >= 0 else ""
 
 
 def edge_path(start: Place, end: Place, width: float) -> str:
@@ -138,6 +147,10 @@ def edge_path(start: Place, end: Place, width: float) -> str:
 def _node(drawing: Drawing, v: int, text_at: float) -> str:
     place, label = drawing.places[v], shown(drawing.labels[v])
     kind = "z" if drawing.tree.variable[v] < 0 else "x"
+    name = drawing.tree.names[v]
+    hover = f"<title>{shown(name)}</title>" if shortened(printable(name)) != printable(name) else ""
+    if drawing.branch[v] >= 0:
+        kind += f" b{drawing.branch[v]}"
     turn, flip = _turned(place)
     move = f"translate({short(place.x)} {short(place.y)}){turn}"
     if drawing.arrangement.children[v]:
@@ -146,11 +159,11 @@ def _node(drawing: Drawing, v: int, text_at: float) -> str:
         return (
             f'<g class="{kind} inner" transform="{move}"><g><rect x="{short(left)}" '
             f'y="{short(-PILL / 2)}" width="{short(width)}" height="{short(PILL)}" rx="11"/>'
-            f'<text x="{short(left + width / 2)}" y="3">{label}</text></g></g>'
+            f'<text x="{short(left + width / 2)}" y="3">{label}</text></g>{hover}</g>'
         )
     at = -text_at if flip else text_at
     anchor = ' text-anchor="end"' if flip else ""
-    return f'<g class="{kind}" transform="{move}"><text x="{short(at)}" y="4"{anchor}>{label}</text></g>'
+    return f'<g class="{kind}" transform="{move}"><text x="{short(at)}" y="4"{anchor}>{label}</text>{hover}</g>'
 
 
 def _turned(place: Place) -> tuple[str, bool]:

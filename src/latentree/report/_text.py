@@ -14,7 +14,7 @@ from rich.padding import Padding
 from rich.table import Table as Grid
 from rich.text import Text
 
-from .._scale import LOWER, direction, score_label, shown_score
+from .._scale import direction, score_label, shown_score
 from ._contents import (
     AbsoluteFit,
     ClassContents,
@@ -187,7 +187,7 @@ def _further(found: StatisticsContents, classes: Sequence[ClassContents]) -> Ite
         yield grid
     known = {name: s["value"] for name, s in found["scores"].items() if s["value"] is not None}
     listed = ", ".join(f"{name} {_decimals(shown_score(value, name), 2)}" for name, value in known.items())
-    yield Text(f"Scores ({LOWER}): {listed}.")
+    yield Text(f"Scores ({direction('bic')}): {listed}.")
     loose = "" if found["identified"] else ": the structure is not identified"
     yield Text(f"Effective dimension {found['effective_dimension']:,}{loose}.")
 

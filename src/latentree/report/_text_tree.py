@@ -10,7 +10,9 @@ from rich.text import Text
 
 from .._scale import score_label, shown_score
 from ._contents import ClassContents, LatentContents, SearchContents, ShownVariable, StepContents, TreeReport
+from ._growth import growth
 from ._headline import criterion_of
+from ._in_words import items
 from ._printable import printable
 from ._svg import Drawing
 from ._text import (
@@ -76,10 +78,13 @@ def _structure(report: TreeReport, width: int, everything: bool) -> Iterator[Ren
         yield _latents(report, width, everything)
         yield Text("What their states answer most often", style="bold")
         for z in report["latents"] if everything else report["latents"][:MOST_PROFILES]:
-            yield _typical(report, z, width)
+            yield _typical(report, z, width) if items(report, z) is None else _top_items(report, z, width)
     if report["trace"]:
-        yield Text("How the tree grew", style="bold")
-        yield _steps(report["trace"], criterion_of(report), everything)
+        grown = growth(report["trace"], report["nodes"])
+        several = len(grown["starts"]) > 1
+        which = f" (start {grown['start']} of {len(grown['starts'])}, which led to it)" if several else ""
+        yield Text(f"How the tree grew{which}", style="bold")
+        yield _steps(grown["steps"], criterion_of(report), everything)
 
 
 def _title(report: TreeReport) -> str:
@@ -111,6 +116,9 @@ def _star(report: TreeReport, width: int, everything: bool) -> Iterator[Renderab
     ]
     limits = (None, None) if everything else (MOST_VARIABLES, MOST_STATES)
     yield _sizes(classes)
+    if items(report, report["latents"][0]) is not None:
+        yield Text("What the classes have more often than others", style="bold")
+        yield _top_items(report, report["latents"][0], width)
     yield from _profiles(classes, variables, width, *limits)
 
 
@@ -182,9 +190,23 @@ def _typical(report: TreeReport, z: LatentContents, width: int) -> RenderableTyp
     grid.add_column("size", justify="right", no_wrap=True)
     for name in names:
         grid.add_column(name, no_wrap=True)
+    states = report["nodes"][z["node"]]["labels"]
     for state, size in enumerate(z["sizes"]):
         cells = [_answer(report["nodes"][u["node"]]["labels"], u["profile"][state], room) for u in leaves]
-        grid.add_row(str(state), _percent(size), *cells)
+        grid.add_row(_shortened([states[state]], 22)[0], _percent(size), *cells)
+    return grid
+
+
+def _top_items(report: TreeReport, z: LatentContents, width: int) -> RenderableType:
+    """For words and baskets: what each state has more often than others, with P(1 | state) and lift."""
+    grid = Grid(box=RULED, padding=(0, GAP - 1, 0, 0), show_edge=False, pad_edge=False, header_style="bold")
+    grid.add_column(_shortened([z["name"]], 22)[0], no_wrap=True)
+    grid.add_column("size", justify="right", no_wrap=True)
+    grid.add_column("items (probability, times as often as overall)", width=max(width - 34, 20))
+    labels = report["nodes"][z["node"]]["labels"]
+    for state, own in enumerate(items(report, z) or []):
+        listed = ", ".join(f"{printable(name)} ({100 * p:.0f} %, x{lift:.1f})" for name, p, lift in own[:6])
+        grid.add_row(_shortened([labels[state]], 22)[0], _percent(z["sizes"][state]), Text(listed or "-"))
     return grid
 
 

@@ -17,7 +17,7 @@ from .._types import FloatArray
 from ..engine._plan import Plan
 from ..errors import DataError, LatentreeError
 from ..estimation import Estimate, Fit
-from ..naming import node_labels
+from ..naming import latent_title, node_labels
 from ..score import aic, bic
 from ._contents import (
     EstimateContents,
@@ -122,6 +122,7 @@ def _step(i: int, step: Mapping[str, Any]) -> StepContents:
             seconds=finite(step.get("seconds")),
         )
         operation = str(step["operation"])
+        said = {key: str(step[key]) for key in ("phase", "kind") if step.get(key) is not None}
     except (KeyError, TypeError, ValueError, OverflowError, AttributeError) as error:
         raise DataError(
             "Step {i} of the trace cannot be read ({kind}: {error}). It needs an 'operation', the 'edges' of the tree "
@@ -137,7 +138,8 @@ def _step(i: int, step: Mapping[str, Any]) -> StepContents:
         )
     if len(edges) != len(states) - 1:
         raise DataError(f"Step {i} of the trace is not a tree: it has {len(states)} nodes but {len(edges)} edges.")
-    return {"operation": operation, **numbers, "edges": edges, "states": states}
+    found: StepContents = {"operation": operation, **numbers, "edges": edges, "states": states}
+    return {**found, **said}  # type: ignore[typeddict-item]
 
 
 def _impossible(fit: Fit | None) -> NDArray[np.bool_]:
@@ -202,7 +204,7 @@ def _score(criterion: Callable[[Fit], float], fit: Fit) -> float | None:
 def _node(model: Model, v: int, marginal: FloatArray) -> NodeContents:
     tree = model.tree
     return {
-        "name": tree.names[v],
+        "name": latent_title(model, v),
         "parent": int(tree.parent[v]) if v else None,
         "latent": bool(tree.variable[v] < 0),
         "cardinality": int(tree.cardinality[v]),
@@ -217,7 +219,7 @@ def _latent(
 ) -> LatentContents:
     return {
         "node": z,
-        "name": model.tree.names[z],
+        "name": latent_title(model, z),
         "sizes": sizes.tolist(),
         **_in_data(posterior, fit),
         "entropy": float(entropy_of(sizes)),

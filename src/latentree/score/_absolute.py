@@ -234,5 +234,5 @@ def _sparse(n: float, n_cells: int) -> str | None:
         return None
     return (
         f"{n:g} rows for {n_cells:,} possible ones are too few for the chi-square distribution to be a good guide: "
-        "trust the p-values of bootstrap_fit."
+        "take p-values from a parametric bootstrap."
     )

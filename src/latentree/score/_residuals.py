@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from html import escape
 from typing import Any
 
 import numpy as np
@@ -93,6 +94,23 @@ class BivariateResiduals:
         known = np.flatnonzero(~np.isnan(values))
         order = known[np.argsort(-values[known], kind="stable")][:n]
         return [self.pair(int(i[at]), int(j[at])) for at in order]
+
+    def _repr_html_(self) -> str:
+        """What notebooks show: the largest residuals."""
+        pairs = [
+            (float(value), self.names[i], self.names[j])
+            for i, row in enumerate(self.residuals)
+            for j, value in enumerate(row)
+            if i < j and np.isfinite(value)
+        ]
+        rows = "".join(
+            f"<tr><td>{escape(a)}</td><td>{escape(b)}</td><td>{value:.2f}</td></tr>"
+            for value, a, b in sorted(pairs, reverse=True)[:20]
+        )
+        head = "<tr><th>variable</th><th>variable</th><th>X² / df</th></tr>"
+        return (
+            f"<table><caption>Largest bivariate residuals</caption><thead>{head}</thead><tbody>{rows}</tbody></table>"
+        )
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values that JSON can hold; None where there is no number."""

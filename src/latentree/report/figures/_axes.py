@@ -10,12 +10,20 @@ from ..._model import Model
 from ..._types import FloatArray
 from ...errors import bad_parameter, missing_extra
 
-__all__ = ["axes", "latent_node", "lengths", "plain", "pyplot"]
+__all__ = ["axes", "found_in", "latent_node", "lengths", "plain", "pyplot"]
 
 
 def axes(ax: Any, **size: Any) -> Any:
     """The Axes given, or a new one."""
     return pyplot().subplots(layout="constrained", **size)[1] if ax is None else ax
+
+
+def found_in(thing: Any) -> Any:
+    """The fit or model of an estimator; anything else as it is."""
+    for name in ("fit_", "model_"):
+        if hasattr(thing, name):
+            return getattr(thing, name)
+    return thing
 
 
 def pyplot() -> Any:

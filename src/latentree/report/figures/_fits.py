@@ -14,7 +14,7 @@ from ...errors import bad_parameter
 from ...estimation import Fit
 from ...score import BivariateResiduals
 from .._layout import shortened
-from ._axes import axes, plain
+from ._axes import axes, found_in, plain
 
 __all__ = ["plot_residuals", "plot_scores", "plot_trace"]
 
@@ -97,6 +97,8 @@ def plot_residuals(residuals: BivariateResiduals, ax: Any = None, *, most: float
     Axes
     """
     ax = axes(ax)
+    if hasattr(residuals, "bivariate_residuals"):  # an estimator
+        residuals = residuals.bivariate_residuals()
     values = np.ma.masked_invalid(residuals.residuals)
     image = ax.imshow(values, vmin=0.0, vmax=most, cmap="viridis")
     ax.set_xticks(range(len(residuals.names)), [plain(n) for n in residuals.names], rotation=90)
@@ -127,6 +129,9 @@ def plot_trace(
     Axes
     """
     ax = axes(ax)
+    if hasattr(thing, "run_"):
+        thing = [step.to_plain() for step in thing.run_.trace]
+    thing = found_in(thing)
     if isinstance(thing, Fit):
         ax.plot(np.arange(1, len(thing.trace) + 1), thing.trace, lw=1.5)
         ax.set_xlabel("iteration")

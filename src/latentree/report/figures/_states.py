@@ -13,9 +13,9 @@ from ..._table import as_table
 from ..._types import FloatArray
 from ...engine._plan import Plan
 from ...estimation import Fit
-from ...naming import node_labels
+from ...naming import latent_title, node_labels
 from ...score import StandardErrors
-from ._axes import axes, latent_node, lengths, plain
+from ._axes import axes, found_in, latent_node, lengths, plain
 
 __all__ = ["plot_profiles", "plot_sizes", "plot_uncertainty"]
 
@@ -40,6 +40,7 @@ def plot_sizes(
     -------
     Axes
     """
+    thing = found_in(thing)
     model = thing.model if isinstance(thing, Fit) else thing
     z = latent_node(model, node)
     sizes = model.marginals()[z]
@@ -55,7 +56,7 @@ def plot_sizes(
     ax.set_xticks(at, [plain(t) for t in node_labels(model, z)])
     top = float(np.max(sizes if ends is None else np.fmax(sizes, ends[1])))
     ax.set_ylim(0, 1.12 * top)
-    ax.set_ylabel(f"size of {plain(model.tree.names[z])}'s states")
+    ax.set_ylabel(f"size of {plain(latent_title(model, z))}'s states")
     return ax
 
 
@@ -90,6 +91,7 @@ def plot_profiles(
     Axes
         One row for each category, one marker for each state of the latent variable.
     """
+    thing = found_in(thing)
     model = thing.model if isinstance(thing, Fit) else thing
     z = latent_node(model, node)
     found = _profiles(model, z, variables, most)
@@ -130,9 +132,9 @@ def plot_profiles(
     ax.set_yticks([p for p, _ in rows], [t for _, t in rows])
     ax.set_ylim(y, -0.7)
     ax.set_xlim(-0.03, 1.03)
-    ax.set_xlabel(f"P(category | {plain(model.tree.names[z])})")
+    ax.set_xlabel(f"P(category | {plain(latent_title(model, z))})")
     ax.grid(axis="x", alpha=0.3)
-    ax.legend(title=plain(model.tree.names[z]), loc="upper left", bbox_to_anchor=(1.0, 1.0), frameon=False)
+    ax.legend(title=plain(latent_title(model, z)), loc="upper left", bbox_to_anchor=(1.0, 1.0), frameon=False)
     return ax
 
 
@@ -170,6 +172,7 @@ def plot_uncertainty(fit: Fit, ax: Any = None, *, node: str | int | None = None,
     Axes
         Rows count by their weights. Near 1, states are certain.
     """
+    fit = found_in(fit)
     model = fit.model
     z = latent_node(model, node)
     table = as_table(fit.table)
@@ -186,7 +189,7 @@ def plot_uncertainty(fit: Fit, ax: Any = None, *, node: str | int | None = None,
         stacked=True,
         label=[plain(t) for t in labels],
     )
-    ax.set_xlabel(f"probability of the row's most probable state of {plain(model.tree.names[z])}")
+    ax.set_xlabel(f"probability of the row's most probable state of {plain(latent_title(model, z))}")
     ax.set_ylabel("rows")
     ax.legend(frameon=False)
     return ax

@@ -11,7 +11,7 @@ from ..._model import Model
 from ...estimation import Fit
 from .._contents import DrawnTree, TreeReport
 from .._svg import Drawing
-from ._axes import axes, plain
+from ._axes import axes, found_in, plain
 
 __all__ = ["plot_tree"]
 
@@ -51,6 +51,7 @@ def plot_tree(thing: Model | Fit | TreeReport, ax: Any = None, *, style: str | N
 
 def _skeleton(thing: Model | Fit) -> DrawnTree:
     """The part of the report that a drawing needs, without the rest of the work."""
+    thing = found_in(thing)
     model = thing.model if isinstance(thing, Fit) else thing
     tree, information = model.tree, edge_information(model)
     return {

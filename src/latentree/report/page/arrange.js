@@ -5,7 +5,8 @@
     ROW = 22,
     RING_ROW = 15,
     COLUMN_GAP = 72,
-    RING_GAP = 120;
+    RING_GAP = 120,
+    BOX_GAP = 40;
 
   /* Slots and depths of the visible nodes, every parent before its children. */
   LT.arrange = function (root, children, folded) {
@@ -60,7 +61,8 @@
       for (const c of children[v]) if (visible.has(c)) height[v] = Math.max(height[v], height[c] + 1);
     }
     const rings = Math.max(height[root], 1);
-    const outer = Math.max((nSlots * RING_ROW) / (2 * Math.PI), rings * RING_GAP);
+    const gap = inner.reduce((most, v) => Math.max(most, widths[v] + BOX_GAP), RING_GAP);
+    const outer = Math.max((nSlots * RING_ROW) / (2 * Math.PI), rings * gap);
     for (const v of order) {
       const angle = (2 * Math.PI * (slot[v] + 0.5)) / Math.max(nSlots, 1) - Math.PI / 2;
       const radius = v === root ? 0 : outer * (1 - height[v] / rings);
@@ -77,6 +79,17 @@
     const flip = Math.cos(angle) < 0;
     return { turn: ` rotate(${LT.round((angle * 180) / Math.PI + (flip ? 180 : 0))})`, flip };
   };
+
+  /* The box on the drawing that a label of some size takes: its left end is at the node in rows, its middle otherwise. */
+  LT.boxAround = function ({ x, y, angle, radius }, width, height) {
+    if (angle === null) return { left: x, right: x + width, top: y - height / 2, bottom: y + height / 2 };
+    const turn = radius === 0 ? 0 : angle,
+      across = (Math.abs(Math.cos(turn)) * width + Math.abs(Math.sin(turn)) * height) / 2,
+      down = (Math.abs(Math.sin(turn)) * width + Math.abs(Math.cos(turn)) * height) / 2;
+    return { left: x - across, right: x + across, top: y - down, bottom: y + down };
+  };
+
+  LT.overlap = (a, b) => a.left < b.right && b.left < a.right && a.top < b.bottom && b.top < a.bottom;
 
   /* The curve from a node of some width to a child. */
   LT.edgePath = function (start, end, width) {
@@ -141,14 +154,24 @@
     return found;
   };
 
+  /* Cut in the middle: beginnings are often the same, and ends tell more. */
   LT.shortened = (text, most = 28) => {
     const characters = Array.from(text);
-    return characters.length <= most
-      ? text
-      : characters
-          .slice(0, most - 1)
-          .join("")
-          .trimEnd() + "…";
+    if (characters.length <= most) return text;
+    const tail = Math.floor((most - 1) / 2);
+    const part = (from, to) => characters.slice(from, to).join("");
+    return `${part(0, most - 1 - tail).trimEnd()}…${part(characters.length - tail).trimStart()}`;
+  };
+
+  /* How wide the browser draws a text, in its own font; an estimate where there is no browser. */
+  LT.measured = (text, bold = false) => {
+    if (typeof document === "undefined" || !document.body) return LT.textWidth(text);
+    if (!LT.canvas) {
+      LT.canvas = document.createElement("canvas").getContext("2d");
+      LT.fontFamily = getComputedStyle(document.body).fontFamily;
+    }
+    LT.canvas.font = `${bold ? 600 : 400} 12px ${LT.fontFamily}`;
+    return LT.canvas.measureText(text).width;
   };
 
   LT.textWidth = (text, size = 12) => {

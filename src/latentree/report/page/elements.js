@@ -34,12 +34,23 @@
       pairs.map(([name, value]) => [LT.h("dt", {}, name), LT.h("dd", {}, value)]),
     );
 
-  /* A table of bars, whose heads are there to be heard only. */
+  /* A table of bars. A number is headed at its right end; what is a button needs no head that is seen. */
   LT.barTable = function (heads, rows, kind = "states") {
-    const cells = heads.map((text) => LT.h("th", { scope: "col" }, text));
-    const head = heads.length ? LT.h("thead", { class: "hidden" }, LT.h("tr", {}, cells)) : null;
+    const cells = heads.map((text, i) => {
+      const silent = text === "assume" || text === "table";
+      return LT.h(
+        "th",
+        { scope: "col", class: i > 1 && !silent ? "number" : null },
+        silent ? LT.h("span", { class: "hidden" }, text) : text,
+      );
+    });
+    const head = heads.length ? LT.h("thead", {}, LT.h("tr", {}, cells)) : null;
     return LT.h("table", { class: kind }, head, LT.h("tbody", {}, rows));
   };
+
+  /* What shades mean. */
+  LT.shades = (from = "0", to = "1", what = "probability") =>
+    LT.h("p", { class: "shades" }, `${what} ${from}`, LT.h("span", { "aria-hidden": "true" }), to);
 
   LT.later = (action) =>
     "requestIdleCallback" in globalThis ? requestIdleCallback(action, { timeout: 500 }) : setTimeout(action);

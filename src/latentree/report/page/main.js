@@ -11,6 +11,10 @@
         edge: (v) => this.showEdge(this.view.parent[v], v),
       });
       this.model.changed.push(() => this.moved());
+      if ($("#profiles")) {
+        this.profiles = LT.profilesView(this, $("#profiles"));
+        document.body.classList.add("profiled");
+      }
       this.makeTabs();
       this.makeBar();
       document.addEventListener("keydown", (event) => this.key(event));
@@ -102,6 +106,21 @@
     showGrowth(on) {
       $("#growth").classList.toggle("gone", !on);
       $("#tree").classList.toggle("gone", on);
+      $("#profiles")?.classList.toggle("gone", on);
+    }
+
+    /* A latent variable or its states have another name: everything that shows it is drawn again. */
+    renamed(v) {
+      this.view.layout();
+      this.view.home();
+      this.view.nodes[v].querySelector("title")?.remove();
+      this.profiles?.rename();
+      if (this.selected?.node !== undefined) this.showNode(this.selected.node, false, true);
+      for (const id of ["overview", "what", "rows"])
+        if (this.panels[id] && id !== this.opened) {
+          delete this.panels[id];
+          $(`#panel-${id}`).replaceChildren();
+        }
     }
 
     /* ---- what is selected ---- */
@@ -185,6 +204,10 @@
 
     /* What is seen in the middle: the tree, or a step of its growth. */
     drawing() {
+      if (this.opened !== "growth" && this.profiles) {
+        const { x, y, width, height } = this.profiles.svg.viewBox.baseVal;
+        return [this.profiles.svg, { x, y, width, height }];
+      }
       if (this.opened !== "growth") return [$("#tree"), this.view.bounds()];
       const { x, y, width, height } = $("#growth").viewBox.baseVal;
       return [$("#growth"), { x, y, width, height }];

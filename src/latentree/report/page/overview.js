@@ -52,15 +52,21 @@
         ]),
       ),
     ];
+    const naming = LT.namesSection(page);
     return [
       LT.facts(model.facts),
       findings,
       LT.section(
         ["Latent variables", LT.csvButton("latent variables", csv)],
-        h("p", { class: "muted small" }, "Sizes of their states, and their most informative variables."),
+        h(
+          "p",
+          { class: "muted small" },
+          "Sizes of their states, the first state lightest and the last darkest, and their most informative variables.",
+        ),
         list,
         more,
       ),
+      naming,
       LT.section(
         "How to move",
         h(
@@ -79,7 +85,7 @@
           h("kbd", {}, "−"),
           " ",
           h("kbd", {}, "0"),
-          " zoom. Edges are as thick as the mutual information of their ends.",
+          " zoom. Edges are as thick as the mutual information of their ends; colours tell branches apart and mean nothing else.",
         ),
       ),
     ];

@@ -61,8 +61,33 @@
     const list = h(
       "ol",
       { class: "steps", start: "0" },
-      steps.map((step, i) => h("li", {}, LT.button(step.operation, () => jump(i), { class: "link" }))),
+      steps.map((step, i) => h("li", { title: step.operation }, LT.button(LT.shortened(step.operation, 120), () => jump(i), { class: "link" }))),
     );
+    const { starts, start: ours } = model.trace;
+    const several =
+      starts && starts.length > 1
+        ? LT.section(
+            "Starts",
+            h(
+              "p",
+              { class: "muted small" },
+              `The search started ${starts.length} times. Shown above is start ${ours}, which led to the tree; the others ended as follows.`,
+            ),
+            LT.barTable(
+              ["start", "", "steps", label],
+              starts.map((own) =>
+                h(
+                  "tr",
+                  { class: own.number === ours ? "given" : null },
+                  h("th", { scope: "row" }, own.number === ours ? `${own.number}, shown` : `${own.number}`),
+                  h("td", { class: "small muted" }, own.same ? "the best score" : ""),
+                  h("td", { class: "number" }, LT.number(own.steps)),
+                  h("td", { class: "number" }, LT.number(own.score)),
+                ),
+              ),
+            ),
+          )
+        : null;
 
     function go(i) {
       at = i;
@@ -128,6 +153,7 @@
       details,
       LT.section([label, LT.csvButton("search trace", csv)], chart.svg),
       LT.section("Steps", list),
+      several,
     ];
     return { content, open: () => go(at), close: stop };
   };

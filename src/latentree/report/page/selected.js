@@ -31,9 +31,10 @@
           }),
       ),
       states(page, v),
-      own && own.leaves.length ? curve(page, v, own) : null,
       own && own.leaves.length ? profiles(page, v, own) : null,
+      own && own.leaves.length ? curve(page, v, own) : null,
       neighbours(page, v),
+      own ? LT.naming(page, v) : null,
     ];
   };
 
@@ -55,7 +56,12 @@
       return h(
         "tr",
         { class: assumed ? "given" : null },
-        h("th", { scope: "row" }, label),
+        h(
+          "th",
+          { scope: "row", title: label },
+          LT.shortened(label, 24),
+          own?.answers?.[i] ? h("div", { class: "said" }, own.answers[i]) : null,
+        ),
         h("td", { class: "wide" }, LT.bar(now[i], asked ? model.prior[v][i] : undefined)),
         h("td", { class: "number" }, LT.probability(now[i])),
         own && own.counts ? h("td", { class: "number" }, LT.number(own.counts[i])) : null,
@@ -131,10 +137,45 @@
     return LT.section(
       ["Profiles", LT.csvButton(`profiles of ${model.name[v]}`, whole)],
       h("p", { class: "muted small" }, `P(variable | ${model.name[v]}), the most informative variables.`),
+      own.items ? items(page, own, labels) : null,
+      LT.shades(),
       h(
         "div",
         { class: "scroll", tabindex: "0", role: "region", "aria-label": "Profiles" },
         h("table", { class: "heat" }, h("thead", {}, h("tr", {}, heads)), h("tbody", {}, body)),
+      ),
+    );
+  }
+
+  /* Words and baskets: what is there more often in a state than elsewhere. */
+  function items(page, own, labels) {
+    return h(
+      "table",
+      { class: "items" },
+      h(
+        "thead",
+        {},
+        h("tr", {}, h("th", { scope: "col" }, "state"), h("th", { scope: "col" }, "items: probability, times as often")),
+      ),
+      h(
+        "tbody",
+        {},
+        own.items.map((top, i) =>
+          h(
+            "tr",
+            { class: "first" },
+            h("th", { scope: "row" }, LT.shortened(labels[i], 18)),
+            h(
+              "td",
+              {},
+              top.length
+                ? top.map(([name, p, lift]) =>
+                    h("span", { class: "item", title: name }, `${LT.shortened(name, 22)} ${LT.percent(p)}, ×${lift.toFixed(1)} `),
+                  )
+                : "nothing more often than elsewhere",
+            ),
+          ),
+        ),
       ),
     );
   }

@@ -4,7 +4,8 @@
   const BAR = 30,
     TEXT_AT = 36,
     PILL = 22,
-    FAR = 0.42,
+    FAR = 0.62 /* below, names of leaves would be too small to read */,
+    READ = 11 /* pixels: how large names of latent variables are at least drawn on the screen */,
     LEGEND = 36;
 
   class TreeView {
@@ -29,7 +30,11 @@
       });
       this.strokes = this.edges.map((path) => +path.getAttribute("stroke-width"));
       this.listen();
+      this.layout();
       this.home();
+      if (this.style === "rows" && this.zoom < FAR && this.children.some((own, v) => own.length && v !== this.root)) {
+        this.foldAll(true, false); /* all of it in view, and readable */
+      }
     }
 
     adopt(g, v) {
@@ -101,7 +106,7 @@
     arrange() {
       this.arrangement = LT.arrange(this.root, this.children, this.folded);
       this.children.forEach((own, v) => {
-        if (own.length) this.widths[v] = LT.textWidth(this.label(v)) + 20;
+        if (own.length) this.widths[v] = LT.measured(this.label(v), this.model.latent[v]) + 20;
       });
       this.places = LT.places(this.arrangement, this.children, this.widths, this.style);
       this.measureRoom();
@@ -109,6 +114,7 @@
 
     layout() {
       this.arrange();
+      this.version = (this.version ?? 0) + 1;
       this.nodes.forEach((g, v) => this.place(g, v));
       this.edges.forEach((path, v) => {
         const gone = !this.places.has(v);
@@ -211,7 +217,7 @@
       };
       for (const [v, at] of this.places) {
         const inner = this.isInner(v),
-          reach = inner ? this.widths[v] : TEXT_AT + LT.textWidth(this.label(v));
+          reach = inner ? this.widths[v] : TEXT_AT + LT.measured(this.label(v));
         if (at.angle === null) {
           take(at.x, at.y - 14);
           take(at.x + reach, at.y + 14);
@@ -239,12 +245,31 @@
         [box.x, box.y, box.width, box.height].map((n) => Math.round(n * 100) / 100).join(" "),
       );
       this.setFar(this.zoom < FAR);
-      const wanted = Math.max(1, 0.92 / this.zoom);
-      this.nodes.forEach((g, v) => {
-        if (!this.isInner(v) || !this.places.has(v)) return;
-        const scale = Math.min(wanted, this.room[v]);
-        g.firstChild.setAttribute("transform", scale > 1 ? `scale(${LT.round(scale)})` : "");
-      });
+      this.label_boxes();
+    }
+
+    /* Names of latent variables keep a size that can be read, as on a map: where two would overlap, the one further from
+       the middle is left out until there is room. What overlaps does not depend on where the view is. */
+    label_boxes() {
+      const key = `${this.version} ${this.zoom.toFixed(4)} ${this.far}`;
+      if (this.boxed === key) return;
+      this.boxed = key;
+      const wanted = Math.max(1, READ / 12 / this.zoom),
+        all = this.bounds(),
+        taken = [];
+      const outside = (box) =>
+        box.left < all.x || box.top < all.y || box.right > all.x + all.width || box.bottom > all.y + all.height;
+      for (const [v, at] of this.places) {
+        if (!this.isInner(v)) continue;
+        const scale = this.far ? wanted : Math.min(wanted, this.room[v]);
+        const box = LT.boxAround(at, this.widths[v] * scale, PILL * scale);
+        const small = 12 * scale * this.zoom < 7.5;
+        const tiny = small || (scale > 1 && outside(box)) || taken.some((other) => LT.overlap(box, other));
+        if (!tiny) taken.push(box);
+        const g = this.nodes[v];
+        g.classList.toggle("tiny", tiny);
+        g.firstChild.setAttribute("transform", !tiny && scale > 1 ? `scale(${Math.floor(100 * scale) / 100})` : "");
+      }
     }
 
     /* From afar, edges are drawn thicker than they are. */
@@ -255,25 +280,29 @@
       this.edges.forEach((path, v) => path.setAttribute("stroke-width", LT.round(this.strokes[v] * (far ? 2.6 : 1))));
     }
 
-    /* All of it if it can be read, otherwise as much as can be, around the middle. A radial tree is shown whole. */
+    /* All of it, until the user moves it. */
     home() {
-      this.fit(this.style === "rows" ? 0.72 : 0);
+      this.fit();
+      this.untouched = true;
     }
 
-    fit(least = 0) {
+    fit() {
       const all = this.bounds(),
         { width, height } = this.size(),
-        free = height - LEGEND;
-      const zoom = Math.min(Math.max(Math.min(width / all.width, free / all.height), least), 1.3);
+        free = Math.max(height - LEGEND, 0.8 * height);
+      const zoom = Math.min(width / all.width, free / all.height, 1.3);
       const w = width / zoom,
-        h = free / zoom,
-        root = this.places.get(this.root);
-      const x = all.width <= w ? all.x - (w - all.width) / 2 : all.x;
-      const y = all.height <= h ? all.y - (h - all.height) / 2 : Math.max(all.y, root.y - h / 2);
-      this.show({ x, y, width: w, height: height / zoom });
+        h = free / zoom;
+      this.show({
+        x: all.x - (w - all.width) / 2,
+        y: all.y - (h - all.height) / 2,
+        width: w,
+        height: height / zoom,
+      });
     }
 
     zoomBy(factor, at) {
+      this.untouched = false;
       const { width, height } = this.size(),
         { box } = this;
       const zoom = Math.min(Math.max(this.zoom * factor, 0.03), 6);
@@ -285,6 +314,7 @@
     }
 
     panBy(dx, dy) {
+      this.untouched = false;
       this.show({ ...this.box, x: this.box.x - dx / this.zoom, y: this.box.y - dy / this.zoom });
     }
 
@@ -311,21 +341,13 @@
       if (!this.isInner(v)) return;
       if (fold) this.folded.add(v);
       else this.folded.delete(v);
-      this.relayout(v);
+      this.layout();
+      if (!this.places.has(this.focused)) this.focus(v, false);
+      this.home(); /* what is left fills the view */
       LT.say(`${this.model.name[v]} ${fold ? "folded" : "unfolded"}`);
     }
 
-    /* Lay out again without moving a node from where it is on the screen. */
-    relayout(anchor) {
-      const before = this.places.get(anchor);
-      this.layout();
-      const after = this.places.get(anchor);
-      if (before && after)
-        this.show({ ...this.box, x: this.box.x + after.x - before.x, y: this.box.y + after.y - before.y });
-      if (!this.places.has(this.focused)) this.focus(anchor, false);
-    }
-
-    foldAll(fold) {
+    foldAll(fold, tell = true) {
       this.folded.clear();
       /* Folding all leaves the latent variables: every node whose children are all leaves. */
       if (fold)
@@ -335,7 +357,7 @@
       this.layout();
       if (!this.places.has(this.focused)) this.focus(this.root, false);
       this.home();
-      LT.say(fold ? "Outer branches folded" : "All branches unfolded");
+      if (tell) LT.say(fold ? "Outer branches folded" : "All branches unfolded");
     }
 
     setStyle(style) {
@@ -451,7 +473,8 @@
         if (node && +node.dataset.v !== this.focused) this.focus(+node.dataset.v, false);
       });
       new ResizeObserver(() => {
-        if (!this.box) return;
+        if (!this.box || !this.svg.clientWidth) return;
+        if (this.untouched) return this.home();
         const { width, height } = this.size();
         this.show({ ...this.box, width: width / this.zoom, height: height / this.zoom });
       }).observe(svg);

@@ -1,0 +1,50 @@
+"""``latentree name``, tables and figures of ``report`` and ``compare``, and the scale of scores."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+import latentree as lt
+from latentree import datasets
+from latentree.naming import node_labels
+
+
+@pytest.fixture(scope="module")
+def lca():
+    return lt.LatentClass(3, random_state=0).fit(datasets.load_frame("carcinoma"))
+
+
+def test_the_command_names_and_takes_the_names_of_the_page(lca, tmp_path, run):
+    lca.save(tmp_path / "m.json")
+    model = str(tmp_path / "m.json")
+    run("name", model, "--class", "0=Heavy users", "--latent", "class=Use")
+    assert "Heavy users" in run("name", model).stdout
+    (tmp_path / "n.json").write_text(json.dumps({"latents": {}, "states": {"Use": {"1": "Others"}}}))
+    run("name", model, "--names", str(tmp_path / "n.json"), "--out", str(tmp_path / "out.json"))
+    assert node_labels(lt.load(tmp_path / "out.json"), 0) == ("Heavy users", "Others", "class2")
+    assert "Heavy users" in run("show", model).stdout
+    (tmp_path / "n.json").write_text("[]")
+    assert "holds no names" in run("name", model, "--names", str(tmp_path / "n.json"), code=1).stderr
+    assert "after '='" in run("name", model, "--class", "0", code=2).stderr
+
+
+def test_tables_and_figures_are_written(lca, tmp_path, run):
+    lca.save(tmp_path / "m.json")
+    run("report", "m.json", "--data", "carcinoma", "--tables", "t.tex", "--figure", "f.svg")
+    assert "95\\% CI" in (tmp_path / "t.tex").read_text(encoding="utf-8")
+    assert "class0 (44" in (tmp_path / "f.svg").read_text(encoding="utf-8")
+    assert "must end in" in run("report", "m.json", "--tables", "t.pdf", code=1).stderr
+    run("compare", "carcinoma", "--classes", "1-2", "--tables", "c.html")
+    assert "Fit of models" in (tmp_path / "c.html").read_text(encoding="utf-8")
+
+
+def test_the_scale_of_scores_can_be_chosen(run):
+    lower = run("compare", "carcinoma", "--classes", "1-2").stdout
+    higher = run("compare", "carcinoma", "--classes", "1-2", "--scale", "likelihood").stdout
+    assert "706.07" in lower and "lower is better" in lower
+    assert "-353.04" in higher and "higher is better" in higher
+    found = json.loads(run("compare", "carcinoma", "--classes", "1-2", "--json").stdout)
+    assert found["deviance_scores"]["bic"][-1] == pytest.approx(-2 * found["fits"][-1]["bic"])
+    assert found["deviance_scale"]["bic"] == pytest.approx(-2 * found["bic"]) and "higher" in found["score_scale"]
