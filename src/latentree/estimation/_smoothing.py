@@ -112,7 +112,8 @@ class Estimate:
     towards : {"uniform", "marginal"} or None
         How these are spread.
     chosen : str
-        How the prior was chosen: ``"given"``, ``"cross-validation"``, ``"hold-out"`` or ``"default"``.
+        How the prior was chosen: ``"given"``, ``"cross-validation"``, ``"hold-out"``, ``"default"``, or ``"search"`` if
+        it is that of a search which estimates by itself.
     folds : int or None
         In how many parts of the data it was tried on the other cases.
     """
@@ -166,6 +167,7 @@ chose; log-likelihood -120.500.
             "cross-validation": f", as {self.folds}-fold cross-validation chose",
             "hold-out": f", as chosen on {1 / FOLDS:.0%} of the rows held out",
             "default": ", as by default where nothing can be chosen",
+            "search": ", as the search does; cases held out ended EM and chose the numbers of states",
         }.get(self.chosen, "")
         cases = "1 case" if self.strength == 1 else f"{self.strength:.3g} cases"
         return f"The probabilities are pulled towards {plain}, by {cases} for each distribution{why}; {own}."
