@@ -1,8 +1,8 @@
 """Density benchmarks: one hidden Chow-Liu tree on eight binary data sets, beside published figures.
 
 ``python -m studies.density --data DIR`` learns what is not kept yet (``--sets nltcs plants`` for a part) and keeps it
-in ``studies/results/density.jsonl``; ``python -m studies.density --table --out docs/reproduction/density.md`` writes the
-page of what is kept.
+in ``studies/results/density.jsonl``; ``python -m studies.density --table --out docs/reproduction/density.md`` writes
+the page of what is kept.
 """
 
 from __future__ import annotations
