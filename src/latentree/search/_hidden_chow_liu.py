@@ -23,6 +23,7 @@ from .._trace import Step
 from .._tree import Tree
 from .._types import FloatArray
 from ..engine._plan import Plan
+from ..errors import Parameter, ParameterError
 from ..estimation import Estimate, evaluate
 from ..estimation._em import EmRuns
 from ..estimation._fit import Prior
@@ -65,8 +66,12 @@ class HiddenChowLiu(SearchMethod):
 
     def init(self, task: Task, rng: Generator) -> State:
         """Two states for each latent."""
-        start = _first(task, rng)
-        return _grown(task, start, 2, _independent(task))
+        if task.start is not None:
+            raise ParameterError(
+                "{parameter}: a hidden Chow-Liu tree follows from the data and starts from no other model.",
+                parameter=Parameter("start", "learn"),
+            )
+        return _grown(task, _first(task, rng), 2, _independent(task))
 
     def step(self, task: Task, state: State, rng: Generator) -> tuple[State, Step | None]:
         """Twice the states, if that predicts better; otherwise fit the last size to all cases, and end."""
@@ -74,7 +79,7 @@ class HiddenChowLiu(SearchMethod):
         if state.phase == "grow" and states <= self.options.most_states:
             start = divided(state.best.fit.model, states, rng)
             if start.tree != state.best.fit.model.tree:
-                wider = _grown(task, start, states, state.memory["independent"])
+                wider = _grown(task, start, states, state.memory["alone"])
                 if wider.score > state.score + LEAST_GAIN * abs(state.score):
                     said = f"up to {states} states for each latent"
                     return wider, wider.best.step("grow", "SI", said)
@@ -165,7 +170,7 @@ def _capped(tree: Tree, states: int) -> Tree:
 
 
 def divided(model: Model, states: int, rng: Generator) -> Model:
-    """The model with up to so many states for each latent: the most probable are divided into two that differ a little.
+    """The model with up to so many states for each latent: the most probable are divided, into some that differ a bit.
 
     Examples
     --------
@@ -189,9 +194,7 @@ def divided(model: Model, states: int, rng: Generator) -> Model:
 def _origin(marginal: FloatArray, states: int) -> Indices:
     """Which old state each new one comes from."""
     k = len(marginal)
-    if states <= k:
-        return np.arange(k)
-    return np.sort(np.r_[np.arange(k), np.argsort(-marginal, kind="stable")[: states - k]])
+    return np.sort(np.r_[np.arange(k), np.resize(np.argsort(-marginal, kind="stable"), states - k)])
 
 
 # ---- fitting -------------------------------------------------------------------------------------------------------
@@ -223,20 +226,23 @@ def _parts(task: Task) -> tuple[Table, Table]:
     return training_parts(table, parts)[0]
 
 
-def _independent(task: Task) -> float:
-    """Log-likelihood of the cases held out if all variables were independent."""
+def _independent(task: Task) -> FloatArray:
+    """Log-likelihood of each row held out if all variables were independent."""
     rest, own = _parts(task)
-    total = 0.0
-    for i in range(rest.n_variables):
-        k = rest.variables[i].cardinality
+    rows = np.zeros(own.n_patterns)
+    for i, variable in enumerate(rest.variables):
+        k = variable.cardinality
         p = (shares(rest, i) * rest.weight + 1 / k) / (rest.weight + 1)
-        seen = own.codes[:, i] >= 0
-        total += float(own.weights[seen] @ np.log(p[own.codes[seen, i]]))
-    return total
+        rows += np.log(np.r_[p, 1.0])[own.codes[:, i]]  # a missing cell, -1, says nothing
+    return rows
 
 
-def _grown(task: Task, start: Model, states: int, independent: float) -> State:
-    """EM from a start until the cases held out are no more probable: the state with the best model on the way."""
+def _grown(task: Task, start: Model, states: int, alone: FloatArray) -> State:
+    """EM from a start until the cases held out are no more probable: the state with the best model on the way.
+
+    ``alone`` are the rows held out if all variables were independent. To be a structure, a tree must be better than
+    that by two standard errors of the difference: the cases held out have chosen it.
+    """
     rest, own = _parts(task)
     fitting, judging = Plan.of(start, rest), Plan.of(start, own)
     prior = _prior(task, start.tree, rest)
@@ -253,7 +259,10 @@ def _grown(task: Task, start: Model, states: int, independent: float) -> State:
         if stopped is not None or passes - at >= PATIENCE * PASSES:
             break
     fit = evaluate(start.with_parameters(best), task.table, n_jobs=task.n_jobs)
-    memory = {"start": start, "states": states, "passes": at, "independent": independent}
+    gain = judging.row_log_likelihood(best, n_jobs=task.n_jobs) - alone
+    error = np.sqrt(own.weights @ (gain - own.weights @ gain / own.weight) ** 2)
+    needed = float(own.weights @ alone + 2 * error)
+    memory = {"start": start, "states": states, "passes": at, "alone": alone, "independent": needed}
     return State(Point(fit, score), "grow", memory=memory)
 
 

@@ -268,8 +268,8 @@ class SearchMethod:
     """Its options; see :class:`latentree.method.Options`."""
     estimates: ClassVar[bool] = False
     """Whether its probabilities are its own estimate, chosen by cases held out, and its score their log-likelihood:
-    they are then neither taken to the maximum of the likelihood nor smoothed. Its states remember the score of
-    ``independent`` variables."""
+    they are then neither taken to the maximum of the likelihood nor smoothed. Its states remember as ``independent``
+    what a tree must score to be better than independent variables."""
 
     def __init__(self, options: Any = None) -> None:
         self.options: Any = self.Options() if options is None else options
