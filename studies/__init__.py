@@ -10,9 +10,12 @@ from __future__ import annotations
 __all__ = ["STUDIES"]
 
 STUDIES = {
+    "calibration": "simulated tables: the number of classes by cross-validation and by BIC, and what the choice costs",
     "cardinality": "[Karciauskas2005] tables 4.2-4.3, 6.1-6.15 and 7.1-7.3: learning the number of states",
+    "density": "density benchmarks: hidden Chow-Liu trees on eight binary data sets, against published figures",
     "estimation": "[Whiley1999] figures 2.4-2.28 and table 2.5: estimation algorithms compared",
     "merging": "[Karciauskas2005] table 5.1: merging states of over-fitted models",
+    "new_rows": "[RodriguezSanchez2020]: test rows of the ten-fold study, in the order of the files and shuffled",
     "search": "[ChenZhangWang] table 1, figure 5, 5.3, [Zhang2004] 5.1, [ZhangKocka2004] 1: searches for the tree",
     "reversible_jump": "[Whiley1999] tables 5.1-5.3, figures 5.2-5.14 and 4.6: Bayesian latent class models",
     "selection": "[Whiley1999] figures 4.4-4.5, tables 4.1-4.4, 4.6, [ZhangKocka2004] 3.1: the number of classes",

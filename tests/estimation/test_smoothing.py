@@ -189,7 +189,7 @@ def test_large_data_are_held_out_once(monkeypatch):
     fit = lt.fit_classes(table, 2, rng=np.random.default_rng(0))
     choice = choose_pull(fit.model, table)
     assert choice.chosen == "hold-out" and choice.folds == 1
-    assert "20% of the rows held out" in smoothed(fit)[1].text
+    assert "20% of the rows, held out" in smoothed(fit)[1].text
 
 
 def test_one_row_has_nothing_to_choose_by():

@@ -112,8 +112,9 @@ class LatentTree(NewRows, Relating, TransformerMixin, RowDensity, TreeLearner): 
 
     Parameters
     ----------
-    method : {"swift", "east", "east0", "dhc", "shc", "hshc"}, default "swift"
-        How to search. ``"swift"`` is the fast one; the others are those of the literature.
+    method : {"swift", "east", "east0", "dhc", "shc", "hshc", "hidden-chow-liu"}, default "swift"
+        How to search. ``"swift"`` is the fast one; the others are those of the literature. ``"hidden-chow-liu"``, with
+        ``score="holdout"``, makes trees that predict well and are not meant to be read.
     score : str or callable, default "bic"
         What to maximise: a name in :data:`latentree.score.SCORES`, or a function of a fit, of which higher is better.
     prior : "auto", float or None, default "auto"

@@ -15,7 +15,7 @@ from .._table import Table
 from .._trace import Step
 from .._tree import Tree
 from .._types import FloatArray
-from ..errors import DataError, LatentreeError, LatentreeWarning, Parameter, ParameterError, bad_parameter
+from ..errors import Advice, DataError, LatentreeError, LatentreeWarning, Parameter, ParameterError, bad_parameter
 from ..estimation import Estimate, Fit, em, evaluate, smoothed
 from ..estimation._smoothing import LearnerPrior, check_prior
 from ..method import Storage, drive
@@ -27,6 +27,9 @@ from ._registry import DEFAULT, METHODS
 from ._task import SAME, Point, SearchMethod, State, Task
 
 OnStep = Callable[[Step], None]
+
+HELD_OUT = "holdout"
+"""The score of searches that estimate by themselves."""
 
 
 @dataclass(frozen=True)
@@ -175,11 +178,18 @@ def learn(
     late = clock.expired and checkpoint is None  # nothing will be searched, so that the order of columns is no matter
     whole = table if late else table.select([names[i] for i in by_content(table)]).ordered()
     varying = _varying(whole)
-    aside = 3 <= len(varying) < whole.n_variables
+    aside = 3 <= len(varying) < whole.n_variables and not search.estimates
     core = whole.select([whole.names[i] for i in varying]).ordered() if aside else whole
     criterion = Criterion.of(score, core)
-    task = Task(core, criterion, _threads(n_jobs), clock, _start(start, core, table), on_progress, executor)
-    none = _independent(task)
+    if search.estimates and criterion.name != HELD_OUT:
+        raise ParameterError(
+            "The method '{method}' chooses by cases held out, not by {score}. Use {advice}.",
+            method=method,
+            score=criterion.name,
+            advice=Advice(option="score", value=HELD_OUT),
+        )
+    task = Task(core, criterion, _threads(n_jobs), clock, _start(start, core, table), on_progress, executor, prior)
+    none = _independent(task) if not search.estimates else Point(independent(core), -np.inf)
     if len(varying) < 3:
         message = f"No structure found: only {len(varying)} of {table.n_variables} variables vary."
         outcome = _Outcome(none, (), StopReason.EXHAUSTED, clock.elapsed)
@@ -212,7 +222,13 @@ def learn(
     )
     best = none if end.state is None else end.state.best
     ends = () if end.state is None else tuple(end.state.memory.get("ends", ()))
-    outcome = _polished(_Outcome(best, end.trace, end.reason, end.seconds, ends), task)
+    outcome = _Outcome(best, end.trace, end.reason, end.seconds, ends)
+    if search.estimates:
+        if end.state is not None:
+            none = replace(none, score=end.state.memory["independent"])
+            outcome = replace(outcome, estimate=search.estimate(task, best))
+    else:
+        outcome = _polished(outcome, task)
     return _run(outcome, none, (whole, table), task, method, "", prior)
 
 
@@ -316,6 +332,7 @@ class _Outcome:
     reason: StopReason
     seconds: float
     ends: tuple[float, ...] = ()
+    estimate: Estimate | None = None
 
 
 def _polished(outcome: _Outcome, task: Task) -> _Outcome:
@@ -374,8 +391,11 @@ def _run(
         fit = evaluate(_with_constants(fit.model, whole), whole)
         score = _score_or_none(criterion, fit)
     columns = range(whole.n_variables)  # which are in an order of their own, so that their names do not matter
-    budget = Budget(seconds=0) if reason is StopReason.INTERRUPTED else task.clock
-    again, estimate = smoothed(fit, prior, budget=budget, n_jobs=task.n_jobs, labels=columns)
+    if structure and outcome.estimate is not None:
+        again, estimate = fit, outcome.estimate
+    else:
+        budget = Budget(seconds=0) if reason is StopReason.INTERRUPTED else task.clock
+        again, estimate = smoothed(fit, prior, budget=budget, n_jobs=task.n_jobs, labels=columns)
     if again.reason is StopReason.INTERRUPTED and reason.complete:
         reason = again.reason
     ordered = table.ordered()

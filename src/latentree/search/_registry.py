@@ -38,6 +38,7 @@ METHODS: Registry[MethodEntry] = Registry(
         "dhc": MethodEntry("latentree.search._dhc:DoubleHillClimbing"),
         "shc": MethodEntry("latentree.search._shc:SingleHillClimbing"),
         "hshc": MethodEntry("latentree.search._hshc:HeuristicHillClimbing"),
+        "hidden-chow-liu": MethodEntry("latentree.search._hidden_chow_liu:HiddenChowLiu"),
     },
 )
 """Searches by name; ``METHODS.register("mine", MethodEntry(Mine))`` adds one of one's own."""

@@ -23,7 +23,8 @@ from .._model import Model
 from .._table import Table
 from .._trace import Step
 from ..checkpoint import pack_model, unpack_model
-from ..estimation import Fit, evaluate
+from ..estimation import Estimate, Fit, evaluate
+from ..estimation._smoothing import LearnerPrior
 from ..method import Options as _Options, OutOfTime
 from ..runner import Clock, OnProgress, Progress, StopReason, spawn
 from ._criterion import Criterion
@@ -58,6 +59,8 @@ class Task:
         Takes :class:`~latentree.runner.Progress` events.
     executor : concurrent.futures.Executor, optional
         Works on the items of :meth:`map` instead of threads here, such as the workers of a cluster.
+    prior : "auto", float or None
+        What the user asked for; of interest to searches that estimate by themselves.
     halted : threading.Event
         Set when a step is broken off.
     """
@@ -69,6 +72,7 @@ class Task:
     start: Model | None = None
     on_progress: OnProgress | None = None
     executor: Any = None
+    prior: LearnerPrior = "auto"
     halted: Event = field(default_factory=Event, repr=False)
 
     def __getstate__(self) -> dict[str, Any]:
@@ -262,6 +266,10 @@ class SearchMethod:
 
     Options: ClassVar[type[_Options]] = _Options
     """Its options; see :class:`latentree.method.Options`."""
+    estimates: ClassVar[bool] = False
+    """Whether its probabilities are its own estimate, chosen by cases held out, and its score their log-likelihood:
+    they are then neither taken to the maximum of the likelihood nor smoothed. Its states remember as ``independent``
+    what a tree must score to be better than independent variables."""
 
     def __init__(self, options: Any = None) -> None:
         self.options: Any = self.Options() if options is None else options
@@ -281,6 +289,10 @@ class SearchMethod:
     def forecast(self, task: Task) -> str | None:
         """What it will take, in words, if that is much."""
         return None
+
+    def estimate(self, task: Task, point: Point) -> Estimate:
+        """What the probabilities of a point are, if the search estimates them."""
+        raise NotImplementedError
 
 
 _POINT, _MODEL = "a point", "a model"
