@@ -32,6 +32,8 @@ WIDE = 60
 """A latent of so many neighbours is a hub: what would change all its tables waits until it has been divided."""
 BLOCK = 20_000_000
 """Cells looked at between two looks at the clock."""
+ANEW = ("SI", "SD", "UN")
+"""Moves that are also tried from random tables: what the states mean may have to change altogether."""
 LEAST = 0.1
 """A gain below is none."""
 
@@ -58,6 +60,7 @@ def propose(
     parallel: bool = False,
     around: Collection[int] | None = None,
     least: float = LEAST,
+    anew: bool = False,
     n_jobs: int = 1,
     n_places: int = PLACES,
 ) -> list[Proposal]:
@@ -84,13 +87,18 @@ def propose(
     tried = [
         *new,
         *(m for m in _states(graph) if (around is None or m.nodes[0] in around) and m.nodes[0] not in hubs),
+        *((Move("SI", (a, graph.cardinality[a])) for a in graph.latents if (around is None or a in around) and a not in graph.observed) if anew else ()),
         *_unions(graph, around),
         *(m for m in _on_edges(graph, around) if least < 0 or cost.price(graph, m, base) < 0),
     ]
 
     def judged(move: Move, own: np.random.Generator) -> Proposal:
         price = cost.price(graph, move, base)
-        found = evaluate(move, beliefs, SPLITTING if move.kind == "SI" else EFFORT, own, goal=now + price + least)
+        effort, goal = SPLITTING if move.kind == "SI" else EFFORT, now + price + least
+        found = evaluate(move, beliefs, effort, own, goal=goal)
+        if anew and move.kind in ANEW:
+            other = evaluate(move, beliefs, effort, own, goal=max(goal, found.log_likelihood), anew=True)
+            found = max(found, other, key=lambda f: f.log_likelihood)
         return Proposal(found.log_likelihood - now - price, price, found)
 
     gained = task.map(judged, tried, rng) if parallel else [judged(move, rng) for move in tried]
