@@ -157,6 +157,9 @@ def test_parameters_told_from_the_surroundings(graph):
     for move in [*moves(graph), *unions]:
         told = added_parameters(graph, move)
         assert told is None or told == dimension_change(move, graph)
+        regular, more = graph.after(move.applied(graph))
+        everywhere = move.applied(graph).regularised()
+        assert (regular, more) == (everywhere, everywhere.n_parameters - graph.n_parameters)
 
 
 def test_distinct_rows_keep_what_they_say():
@@ -268,6 +271,7 @@ def test_parameters_of_narrow_latents_are_told_from_the_surroundings(graph):
         told = added_parameters(graph, move)
         if told is not None and move.kind != "SI":
             assert told == move.applied(graph).regularised().n_parameters - graph.n_parameters
+        assert graph.after(move.applied(graph))[1] == dimension_change(move, graph)
 
 
 @settings(max_examples=25)
