@@ -41,7 +41,7 @@ def make_engine(
 def relocations(
     posteriors: Sequence[FloatArray],
     links: Sequence[tuple[int, int, FloatArray, FloatArray]],
-    branches: Sequence[tuple[int, int, FloatArray, FloatArray, FloatArray]],
+    branches: Sequence[tuple[int, int, FloatArray, FloatArray, FloatArray, FloatArray | None]],
     weights: FloatArray,
     passes: int,
     near: int,

@@ -109,7 +109,7 @@ void check_links(const std::vector<Link>& links, Index n) {
 }
 
 using LinkArrays = std::tuple<Index, Index, Matrix, Matrix>;
-using BranchArrays = std::tuple<Index, Index, Matrix, Matrix, Vector>;
+using BranchArrays = std::tuple<Index, Index, Matrix, Matrix, Vector, std::optional<Vector>>;
 
 nb::list relocate(const std::vector<Matrix>& posteriors, const std::vector<LinkArrays>& links,
                   const std::vector<BranchArrays>& branches, Vector weights, int passes, int near, int threads) {
@@ -132,12 +132,14 @@ nb::list relocate(const std::vector<Matrix>& posteriors, const std::vector<LinkA
   }
   check_links(forest.links, n);
   std::vector<Branch> own;
-  for (const auto& [at, top, likelihood, table, prior] : branches) {
+  for (const auto& [at, top, likelihood, table, prior, needed] : branches) {
     require(at >= 0 && at < n && top >= -1 && top < n && top != at, "a branch hangs at a latent");
     const std::size_t k = prior.size();
     require(k > 0 && likelihood.shape(0) == k && likelihood.shape(1) == rows, "a likelihood for each state and row");
     require(table.shape(0) == std::size_t(forest.states[at]) && table.shape(1) == k, "a branch's table fits");
-    own.push_back({at, top, likelihood.data(), table.data(), prior.data(), static_cast<Index>(k)});
+    require(!needed || needed->size() == std::size_t(n), "what is needed at each latent");
+    own.push_back({at, top, likelihood.data(), table.data(), prior.data(), static_cast<Index>(k),
+                   needed ? needed->data() : nullptr});
   }
   std::vector<Moved> moved;
   {

@@ -64,9 +64,11 @@ class Criterion:
         return self._rate * self.dimension(graph)
 
     def price(self, graph: Graph, move: Move, base: float) -> float:
-        """What a move adds to the penalty ``base`` of a graph; most moves need no look at the whole tree."""
-        more = None if self._penalty.dimension == "effective" else added_parameters(graph, move)
-        return self.penalty(move.applied(graph).regularised()) - base if more is None else self._rate * more
+        """What a move adds to the penalty ``base`` of a regular graph; no look at the whole tree is needed."""
+        if self._penalty.dimension == "effective":
+            return self.penalty(graph.after(move.applied(graph))[0]) - base
+        more = added_parameters(graph, move)
+        return self._rate * (graph.after(move.applied(graph))[1] if more is None else more)
 
     def estimate(self, log_likelihood: float, graph: Graph | Tree) -> float:
         """Score of a structure that reaches this log-likelihood; BIC if that does not give the score."""

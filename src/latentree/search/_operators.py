@@ -12,6 +12,7 @@ from itertools import combinations
 from math import prod
 from typing import Literal
 
+from .._tree import states_needed
 from ._network import Graph, edge
 
 Kind = Literal["SI", "SD", "NI", "ND", "NR", "UN", "NE"]
@@ -143,10 +144,7 @@ def added_parameters(graph: Graph, move: Move) -> int | None:
     if move.kind in ("NI", "NE"):
         return _introduced(graph, move)
     if move.kind == "NR":
-        z, a, c = move.nodes
-        rest = [k[u] for u in graph.neighbours[a] if u != z]
-        if len(rest) > 2 and k[a] * max(rest) <= prod(rest) and _stay(graph, [z], a, k[c]):
-            return (k[z] - 1) * (k[c] - k[a])
+        return _relocated(graph, *move.nodes)
     return None
 
 
@@ -175,6 +173,23 @@ def _united(graph: Graph, b: int, a: int, cardinality: int) -> int | None:
         return None
     before = sum(k[x] - 1 + sum((k[u] - 1) * (k[x] - 1) for u in ends[x]) for x in (a, b)) + (k[a] - 1) * (k[b] - 1)
     return (cardinality - 1) * (1 + sum(n - 1 for n in sizes)) - before
+
+
+def _relocated(graph: Graph, z: int, a: int, c: int) -> int | None:
+    """Parameters that a relocation adds; None if it makes more irregular than the node that is left behind."""
+    k = graph.cardinality
+    if not _stay(graph, [z], a, k[c]):
+        return None
+    more = (k[z] - 1) * (k[c] - k[a])
+    rest = [u for u in graph.neighbours[a] if u != z]
+    sizes = [k[u] for u in rest]
+    needed = k[a] if a in graph.observed else states_needed(k[a], sizes)
+    if needed == k[a]:
+        return more
+    if needed or len(rest) != 2 or not all(_stay(graph, [u], a, n) for u, n in zip(rest, sizes[::-1], strict=True)):
+        return None
+    p, q = sizes  # a goes, and its other two neighbours become each other's
+    return more + (p - 1) * (q - 1) - (k[a] - 1) * (1 + p - 1 + q - 1)
 
 
 def _introduced(graph: Graph, move: Move) -> int | None:

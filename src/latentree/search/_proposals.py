@@ -7,7 +7,7 @@ likelihood.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -69,18 +69,21 @@ def propose(
     base = cost.penalty(graph)
     now = float(beliefs.weights @ beliefs.log_likelihood)
 
-    def proposal(found: Evaluated) -> Proposal:
-        price = cost.price(graph, found.move, base)
-        return Proposal(found.log_likelihood - now - price, price, found)
+    prices: dict[Move, float] = {}
+
+    def needed(z: int, a: int, places: Sequence[int]) -> FloatArray:
+        own = {c: Move("NR", (z, a, c)) for c in places if c not in (z, a)}
+        prices.update((m, cost.price(graph, m, base)) for m in own.values())
+        return np.array([prices[own[c]] + least if c in own else np.inf for c in places])
 
     best: dict[Edge, Proposal] = {}
-    for found in relocations(beliefs, only=around, n_jobs=n_jobs, n_places=n_places):
+    for found in relocations(beliefs, only=around, n_jobs=n_jobs, n_places=n_places, needed=needed):
         task.check_time()
         z, a, _ = found.move.nodes
-        if found.log_likelihood - now + base > least:  # no move saves more than the whole penalty
-            own = proposal(found)
-            if own.gain > least and ((z, a) not in best or own.gain > best[z, a].gain):
-                best[z, a] = own
+        price = prices[found.move]
+        gain = found.log_likelihood - now - price
+        if gain > least and ((z, a) not in best or gain > best[z, a].gain):
+            best[z, a] = Proposal(gain, price, found)
     new = list(_introductions(beliefs, task, base, around, least))
     # hubs are divided before they get more states
     hubs = {m.nodes[0] for m in new if len(graph.neighbours[m.nodes[0]]) > WIDE}

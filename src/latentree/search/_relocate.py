@@ -6,7 +6,7 @@ it. The node that a branch would hang at is judged without the branch: its own i
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from itertools import islice
 
 import numpy as np
@@ -27,6 +27,9 @@ PLACES = 256
 CHUNK = 64
 """Latents whose branches are looked at together: more would only need more memory."""
 
+Needed = Callable[[int, int, Sequence[int]], FloatArray]
+"""Given the top of a branch, the latent it hangs at, and places: by how much each must raise the log-likelihood."""
+
 
 def relocations(
     beliefs: Beliefs,
@@ -35,8 +38,13 @@ def relocations(
     n_jobs: int = 1,
     passes: int = PASSES,
     n_places: int = PLACES,
+    needed: Needed | None = None,
 ) -> Iterator[Evaluated]:
-    """Restricted likelihood of all moves of kind NR."""
+    """Restricted likelihood of all moves of kind NR.
+
+    If ``needed`` says by how much each must raise the log-likelihood, those that cannot, or cannot be the best of their
+    branch, are not followed to the end.
+    """
     graph = beliefs.network.graph
     fixed = set(graph.observed.values())
     branches = {
@@ -44,7 +52,7 @@ def relocations(
         for a in graph.latents
     }
     for some, places in _chunks(graph, [a for a in graph.latents if branches[a]], n_places):
-        yield from _moved(beliefs, some, places, branches, n_jobs, passes, n_places)
+        yield from _moved(beliefs, some, places, branches, n_jobs, passes, n_places, needed)
 
 
 def _chunks(graph: Graph, latents: Sequence[int], n_places: int) -> Iterator[tuple[list[int], list[int]]]:
@@ -77,6 +85,7 @@ def _moved(
     n_jobs: int,
     passes: int,
     n_places: int,
+    needed: Needed | None,
 ) -> Iterator[Evaluated]:
     network, graph = beliefs.network, beliefs.network.graph
     at = {v: i for i, v in enumerate(places)}
@@ -91,7 +100,8 @@ def _moved(
             tops.append((z, a))
             likelihood = cavity[z, a] if z in at else _seen(beliefs, z)
             table, prior = np.ascontiguousarray(network.conditional(z, a)), np.ascontiguousarray(network.marginals[z])
-            arrays.append((at[a], at.get(z, -1), likelihood, table, prior))
+            least = None if needed is None else needed(z, a, places)
+            arrays.append((at[a], at.get(z, -1), likelihood, table, prior, least))
     posteriors = [np.ascontiguousarray(beliefs.posterior(v).T) for v in places]
     moved = _core.relocations(posteriors, links, arrays, beliefs.weights, passes, n_places, n_jobs)
     now, fresh = float(beliefs.weights @ beliefs.log_likelihood), graph.fresh()
