@@ -87,10 +87,11 @@ def propose(
     new = list(_introductions(beliefs, task, base, around, least))
     # hubs are divided before they get more states
     hubs = {m.nodes[0] for m in new if len(graph.neighbours[m.nodes[0]]) > WIDE}
+    again = set(_restarts(graph, around)) if anew else set()
     tried = [
         *new,
         *(m for m in _states(graph) if (around is None or m.nodes[0] in around) and m.nodes[0] not in hubs),
-        *((Move("SI", (a, graph.cardinality[a])) for a in graph.latents if (around is None or a in around) and a not in graph.observed) if anew else ()),
+        *sorted(again),
         *_unions(graph, around),
         *(m for m in _on_edges(graph, around) if least < 0 or cost.price(graph, m, base) < 0),
     ]
@@ -105,7 +106,7 @@ def propose(
         return Proposal(found.log_likelihood - now - price, price, found)
 
     gained = task.map(judged, tried, rng) if parallel else [judged(move, rng) for move in tried]
-    gained = [p for p in gained if p.gain > least]
+    gained = [p for p in gained if p.gain > (max(least, LEAST) if p.move in again else least)]
     out = [*best.values(), *_cost_effective(gained, graph)]
     return sorted(out, key=lambda p: (-p.gain, p.move))
 
@@ -176,6 +177,12 @@ def _states(graph: Graph) -> Iterator[Move]:
         several = k + max(2, k // 2)
         if a not in graph.observed and several <= min(graph.bound(a), most):
             yield Move("SI", (a, several))
+
+
+def _restarts(graph: Graph, around: Collection[int] | None) -> Iterator[Move]:
+    """As many states as a latent has, to be tried from random tables: what they mean may be a poor choice."""
+    hidden = (a for a in graph.latents if a not in graph.observed and (around is None or a in around))
+    return (Move("SI", (a, graph.cardinality[a])) for a in hidden)
 
 
 def _on_edges(graph: Graph, around: Collection[int] | None) -> Iterator[Move]:

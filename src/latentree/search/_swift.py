@@ -6,11 +6,15 @@ other, fits all probabilities, and tries a third of the bundle if that did not p
 where a new node gains more for each parameter. It ends when nothing gains.
 
 From where it ends the tree is *perturbed*: a few moves that lose are carried out, those that lose least being the
-likeliest, and it climbs again around them; what ends higher is kept. A structure that was met before is left at once.
-The *start* is over when so many perturbations in a row have not led higher.
+likeliest, and it climbs again around them; what ends higher is kept. It does not go back to structures that are known
+and no better, and gives up when what is left to gain would not do. When the first perturbations have failed, all
+probabilities are fitted after each of the likeliest single moves. The *start* is over when so many perturbations in a
+row have not led higher, and neither have random starts of EM nor *recombination* with the ends of earlier starts
+(:mod:`latentree.search._recombine`).
 
-There are several starts, from different trees, until several of them have ended at the best score, or there have been
-enough of them. How many did so is told with the result.
+There are several starts, from stars of different sizes, the best latent class model and trees of pieces, until several
+of them have ended at the best score, or there have been enough of them. How many did so is told with the result. Starts
+that are behind, or have come to where another has been, are perturbed less.
 
 Of many variables it first makes a tree from pieces (:mod:`latentree.search._wide_start`). It climbs from there once, by
 local moves, looks first where the last step changed something, and ends when nothing gains.
@@ -93,9 +97,9 @@ _DRAWS = 8
 
 _EFFORTS: Mapping[str, tuple[int, int, int]] = {
     "low": (4, 1, 1),
-    "default": (24, 3, 6),
-    "high": (48, 4, 16),
-    "max": (48, sys.maxsize, sys.maxsize),
+    "default": (20, 3, 6),
+    "high": (40, 4, 16),
+    "max": (40, sys.maxsize, sys.maxsize),
 }
 """Failed perturbations in a row, starts that must agree, most starts."""
 
@@ -292,7 +296,7 @@ class Swift(SearchMethod):
         if state.memory["missed"] >= self._patience(state, len(losing)):
             return self._next_start(task, state, rng)
         if state.memory["missed"] >= _BUNDLE and not state.memory["looked"]:
-            return self._look(task, state.to("perturb", looked=True), losing)
+            return self._look(task, state.to("perturb", looked=True), losing, rng)
         name = _name(home.network.graph)
         met = {**state.memory["met"], name: max(home.score, state.memory["met"].get(name, -np.inf))}
         drawn = self._drawn(losing, home, met, rng)
@@ -310,8 +314,8 @@ class Swift(SearchMethod):
             return _moved(state, home, end, drawn[best], len(drawn))
         return state, None
 
-    def _look(self, task: Task, state: State, losing: Sequence[Proposal]) -> tuple[State, Step | None]:
-        """Fit all probabilities after single moves: restricted likelihood may have them for a little worse than they are."""
+    def _look(self, task: Task, state: State, losing: Sequence[Proposal], rng: Generator) -> tuple[State, Step | None]:
+        """Fit all probabilities after single moves, which restricted likelihood may have for worse than they are."""
         home: Point = state.memory["home"]
         met = dict(state.memory["met"])
         best, by = home, losing[:0]
@@ -321,6 +325,8 @@ class Swift(SearchMethod):
             if name not in met:
                 task.check_time()
                 point = self._fitted(task, network, task.n_jobs)
+                if p.move.kind in ("SI", "SD"):  # other states may mean something else altogether
+                    point = max(point, self._refitted(task, point, rng), key=lambda own: own.score)
                 met[name] = point.score
                 if point.score > best.score + _GAIN:
                     best, by = point, done
@@ -328,7 +334,7 @@ class Swift(SearchMethod):
         return _moved(state, home, best, by, len(losing), missed=0) if by else (state, None)
 
     def _patience(self, state: State, moves: int) -> int:
-        """Perturbations in a row that may fail: fewer where there are few moves, others have failed, or others are ahead."""
+        """Perturbations in a row that may fail: fewer where moves are few, or where other starts have been or are ahead."""
         home: Point = state.memory["home"]
         trials = min(self.options.limits[0], int(_SHARE * moves))
         again = any(_name(p.network.graph) == _name(home.network.graph) for p in state.memory["homes"])
