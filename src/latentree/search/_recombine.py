@@ -70,11 +70,10 @@ def _child(one: Network, other: Network, here: Edge, there: Edge, beliefs: tuple
     fresh = max(one.graph.fresh(), other.graph.fresh())
     number = {x: fresh + i if other.graph.is_latent(x) else x for i, x in enumerate(come)}
     joint = {e: p for e, p in one.joint.items() if stay.issuperset(e)}
-    for (a, b), p in other.joint.items():
+    for (a, b), own in other.joint.items():
         if a in number and b in number:
-            p, q = number[a], number[b]
-            own = other.joint[a, b]
-            joint[edge(p, q)] = own if p < q else np.ascontiguousarray(own.T)
+            c, d = number[a], number[b]
+            joint[edge(c, d)] = own if c < d else np.ascontiguousarray(own.T)
     # how the two ends go together, as far as each tree knows its own
     both = (beliefs[0].posterior(u) * beliefs[0].weights[:, None]).T @ beliefs[1].posterior(w)
     joint[u, number[w]] = both / both.sum()

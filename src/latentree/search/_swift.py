@@ -92,6 +92,8 @@ _SINGLE = 24
 """Single moves after which all probabilities are fitted, the best first, when the first perturbations have failed."""
 _SHARE = 0.7
 """Perturbations that may fail, for each move that is listed."""
+_AGAIN, _BEHIND = 0.2, 0.3
+"""The same, as a part: for a start that has come to where another ended, and for one that is behind."""
 _DRAWS = 8
 """Draws of a perturbation that was not tried before."""
 
@@ -322,7 +324,7 @@ class Swift(SearchMethod):
         for p in losing[:_SINGLE]:
             network, done = carried_out([p], home.network)
             name = _name(network.graph)
-            if name not in met:
+            if name not in _known(met, home):
                 task.check_time()
                 point = self._fitted(task, network, task.n_jobs)
                 if p.move.kind in ("SI", "SD"):  # other states may mean something else altogether
@@ -334,12 +336,14 @@ class Swift(SearchMethod):
         return _moved(state, home, best, by, len(losing), missed=0) if by else (state, None)
 
     def _patience(self, state: State, moves: int) -> int:
-        """Perturbations in a row that may fail: fewer where moves are few, or where other starts have been or are ahead."""
+        """Perturbations in a row that may fail: fewer where moves are few, or where others have been or are ahead."""
         home: Point = state.memory["home"]
-        trials = min(self.options.limits[0], int(_SHARE * moves))
-        again = any(_name(p.network.graph) == _name(home.network.graph) for p in state.memory["homes"])
-        behind = home.score < max(state.memory["ends"], default=-np.inf) - SAME
-        return trials // 4 if again or behind else trials
+        most: int = self.options.limits[0]
+        if any(_name(p.network.graph) == _name(home.network.graph) for p in state.memory["homes"]):
+            share = _AGAIN
+        else:
+            share = _BEHIND if home.score < max(state.memory["ends"], default=-np.inf) - SAME else 1.0
+        return min(most, max(1, int(share * min(most, _SHARE * moves))))
 
     def _losing(self, task: Task, state: State) -> list[Proposal]:
         """All moves from home, those included that lose, the best first; found once for each home."""
@@ -357,8 +361,8 @@ class Swift(SearchMethod):
     def _drawn(
         self, found: Sequence[Proposal], home: Point, met: Mapping[str, float], rng: Generator
     ) -> list[list[Proposal]]:
-        """Perturbations that lead to structures not met before."""
-        out, new = [], set(met)
+        """Perturbations that lead to structures not met before, or to better ones."""
+        out, new = [], _known(met, home)
         for _ in range(_DRAWS * _BUNDLE):
             reach = np.exp(rng.uniform(*np.log(_RANKS)))
             order = np.argsort(np.arange(len(found)) + rng.exponential(reach, len(found)), kind="stable")
@@ -379,7 +383,7 @@ class Swift(SearchMethod):
 
         It does not go back to what is known and no better than home.
         """
-        known = {name for name, score in met.items() if score <= home.score + SAME}
+        known = _known(met, home)
         network, done = carried_out(few, home.network)
         point = self._fitted(task, network, 1)
         around = _near(home.network.graph, network.graph, done)
@@ -547,6 +551,11 @@ def _surroundings(graph: Graph, move: Move) -> set[int]:
     nodes = move.nodes[: {"SI": 1, "NI": 3, "UN": 2, "NE": 2}.get(move.kind)]
     own = {v for v in nodes if v in graph.neighbours}
     return own.union(*(graph.neighbours[v] for v in own)) if own else set()
+
+
+def _known(met: Mapping[str, float], home: Point) -> set[str]:
+    """Structures that are no better than home, as far as seen."""
+    return {name for name, score in met.items() if score <= home.score + _GAIN}
 
 
 def _name(graph: Graph) -> str:
