@@ -80,6 +80,8 @@ _LOSS = (20.0, 0.1)
 """Moves are listed that lose no more than this, and this share of what the tree gains on independence."""
 _RANDOM_STARTS = 16
 """Random starts of EM for the tree that a start has come to, and for latent class models to start from."""
+_CLOSELY: Mapping[str, Any] = {"tol": 0.005, "max_iterations": 200}
+"""How closely the tree that a start ends at is fitted."""
 _FINALISTS = 4
 """So many of them are run to the end."""
 _CHILDREN = 24
@@ -413,6 +415,12 @@ class Swift(SearchMethod):
         )
         return Point(fit, task.criterion(fit))
 
+    def _converged(self, task: Task, home: Point) -> Point:
+        """The same tree fitted more closely, so that ends can be compared."""
+        fit = whole(em(home.fit.model, task.table, budget=task.clock, n_jobs=task.n_jobs, **_CLOSELY))
+        point = Point(fit, task.criterion(fit))
+        return point if point.score > home.score else home
+
     def _recombined(self, task: Task, state: State) -> Point | None:
         """The best child of where this start has come to and where others ended, if it is better than all of them."""
         home: Point = state.memory["home"]
@@ -436,6 +444,8 @@ class Swift(SearchMethod):
         if trials and (child := self._recombined(task, state)) is not None:
             made = child.step("perturb", "recombine", "a part of it as where another start ended")
             return _reached(state.to("climb", missed=0), child), made
+        home = self._converged(task, home)
+        state = _reached(state, home) if home.score > state.score else state
         ends, homes = [*state.memory["ends"], home.score], list(state.memory["homes"])
         if _name(home.network.graph) not in {_name(p.network.graph) for p in homes}:
             homes.append(home)
