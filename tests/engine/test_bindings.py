@@ -110,6 +110,7 @@ def restored(**changed):
 
 FITS = {
     "distinct_rows": lambda: _core.distinct_rows(codes(4, 3), ints(2, 2, 2)),
+    "alike_rows": lambda: _core.alike_rows(np.zeros((3, 2)), 1e-6),
     "use_kernels": lambda: _core.use_kernels(_core.kernels()),
     "kernels": lambda: _core.kernels(),
     "available_kernels": lambda: _core.available_kernels(),
@@ -145,6 +146,9 @@ WRONG = {
     "distinct_rows: more cardinalities than columns": lambda: _core.distinct_rows(codes(4, 1), ints(2, 2)),
     "distinct_rows: no states": lambda: _core.distinct_rows(codes(4, 1), ints(0)),
     "distinct_rows: code above the states": lambda: _core.distinct_rows(codes(4, 1) + I16(2), ints(2)),
+    "alike_rows: no states": lambda: _core.alike_rows(np.zeros((3, 0)), 1e-6),
+    "alike_rows: no step": lambda: _core.alike_rows(np.zeros((3, 2)), 0.0),
+    "alike_rows: infinite": lambda: _core.alike_rows(np.full((3, 2), -np.inf), 1e-6),
     "distinct_rows: code below -1": lambda: _core.distinct_rows(codes(4, 1) - I16(2), ints(2)),
     "use_kernels: unknown": lambda: _core.use_kernels("zzz"),
     "make_engine: no nodes": lambda: engine(parent=(), states=(), columns=[]),

@@ -196,6 +196,19 @@ def test_distinct_rows_keep_what_they_say():
     np.testing.assert_allclose(np.log(found.likelihood[found.ids]) + found.scale[:, None], logs, atol=2e-6)
 
 
+@given(st.integers(0, 40), st.integers(1, 4), st.integers(0, 10))
+def test_alike_rows_are_those_that_round_to_the_same(n, states, seed):
+    rng = np.random.default_rng(seed)
+    logs = -rng.choice([0.0, 1e-7, 1.0, 3.5, 800.0], (n, states)) - rng.integers(0, 3, (n, 1))
+    found = known(logs)
+    top = logs.max(axis=1)
+    rounded = np.round(np.maximum(logs - top[:, None], -700.0) * 1e6)
+    _, first, ids = np.unique(rounded, axis=0, return_index=True, return_inverse=True)
+    np.testing.assert_array_equal(found.ids[:, None] == found.ids, ids.reshape(-1)[:, None] == ids.reshape(-1))
+    np.testing.assert_array_equal(found.scale, top)
+    np.testing.assert_allclose(found.likelihood, np.exp(logs - top[:, None])[np.sort(first)], rtol=1e-14)
+
+
 # ---- bundles ---------------------------------------------------------------------------------------------------------
 
 

@@ -8,6 +8,7 @@
 #include <nanobind/stl/vector.h>
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <set>
 #include <stdexcept>
@@ -230,6 +231,21 @@ NB_MODULE(_core, m) {
           }
           return std::make_tuple(to_numpy(std::move(d.inverse)), to_numpy(std::move(d.first)));
         });
+
+  m.def("alike_rows", [](Matrix logs, double step) {
+    require(logs.shape(0) <= kMostRows, "fewer rows");
+    require(logs.shape(1) > 0 && step >= 1e-12, "at least one state, and a step that can be counted");
+    const std::size_t rows = logs.shape(0), states = logs.shape(1);
+    for (std::size_t i = 0; i < rows * states; ++i) require(std::isfinite(logs.data()[i]), "finite logarithms");
+    Alike a;
+    {
+      const nb::gil_scoped_release release;
+      a = alike_rows(logs.data(), rows, states, step);
+    }
+    const std::size_t n = a.likelihood.size() / states;
+    return std::make_tuple(to_numpy(std::move(a.ids)), to_numpy(std::move(a.likelihood), {n, states}),
+                           to_numpy(std::move(a.scale)));
+  });
 
   nb::class_<Engine>(m, "Engine")
       .def_prop_ro("n_rows", [](const Engine& e) { return e.plan().n_rows(); })

@@ -6,7 +6,7 @@ A move is what is done and where; :func:`moves` lists them, :meth:`Move.applied`
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from math import prod
@@ -144,7 +144,8 @@ def added_parameters(graph: Graph, move: Move) -> int | None:
     if move.kind in ("NI", "NE"):
         return _introduced(graph, move)
     if move.kind == "NR":
-        return _relocated(graph, *move.nodes)
+        z, a, c = move.nodes
+        return relocated(graph, z, a, [c])[0]
     return None
 
 
@@ -175,21 +176,22 @@ def _united(graph: Graph, b: int, a: int, cardinality: int) -> int | None:
     return (cardinality - 1) * (1 + sum(n - 1 for n in sizes)) - before
 
 
-def _relocated(graph: Graph, z: int, a: int, c: int) -> int | None:
-    """Parameters that a relocation adds; None if it makes more irregular than the node that is left behind."""
-    k = graph.cardinality
-    if not _stay(graph, [z], a, k[c]):
-        return None
-    more = (k[z] - 1) * (k[c] - k[a])
+def relocated(graph: Graph, z: int, a: int, places: Sequence[int]) -> list[int | None]:
+    """Parameters that hanging z from a at places adds; None where more becomes irregular than a that is left behind."""
+    k, before = graph.cardinality, graph.cardinality[a]
     rest = [u for u in graph.neighbours[a] if u != z]
     sizes = [k[u] for u in rest]
-    needed = k[a] if a in graph.observed else states_needed(k[a], sizes)
-    if needed == k[a]:
-        return more
-    if needed or len(rest) != 2 or not all(_stay(graph, [u], a, n) for u, n in zip(rest, sizes[::-1], strict=True)):
-        return None
-    p, q = sizes  # a goes, and its other two neighbours become each other's
-    return more + (p - 1) * (q - 1) - (k[a] - 1) * (1 + p - 1 + q - 1)
+    needed = before if a in graph.observed else states_needed(before, sizes)
+    left: int | None = 0  # what becomes of a
+    if needed < before:
+        bridged = len(rest) == 2 and not needed
+        others = zip(rest, sizes[::-1], strict=True) if bridged else ()
+        if bridged and all(_stay(graph, [u], a, n) for u, n in others):  # they become each other's neighbours
+            left = (sizes[0] - 1) * (sizes[1] - 1) - (before - 1) * (sizes[0] + sizes[1] - 1)
+        else:
+            left = None
+    fits = {n: left is not None and _stay(graph, [z], a, n) for n in {k[c] for c in places}}
+    return [left + (k[z] - 1) * (k[c] - before) if left is not None and fits[k[c]] else None for c in places]
 
 
 def _introduced(graph: Graph, move: Move) -> int | None:

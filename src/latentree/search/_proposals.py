@@ -69,21 +69,22 @@ def propose(
     base = cost.penalty(graph)
     now = float(beliefs.weights @ beliefs.log_likelihood)
 
-    prices: dict[Move, float] = {}
+    prices: dict[tuple[int, ...], float] = {}
 
     def needed(z: int, a: int, places: Sequence[int]) -> FloatArray:
-        own = {c: Move("NR", (z, a, c)) for c in places if c not in (z, a)}
-        prices.update((m, cost.price(graph, m, base)) for m in own.values())
-        return np.array([prices[own[c]] + least if c in own else np.inf for c in places])
+        own = cost.prices(graph, z, a, places, base)
+        prices.update(((z, a, c), price) for c, price in zip(places, own, strict=True))
+        return np.array(own) + least
 
-    best: dict[Edge, Proposal] = {}
-    for found in relocations(beliefs, only=around, n_jobs=n_jobs, n_places=n_places, needed=needed):
+    best: dict[tuple[int, ...], Proposal] = {}
+    known = needed if cost.local else None  # what cannot be told beforehand is found for the few places tried
+    for found in relocations(beliefs, only=around, n_jobs=n_jobs, n_places=n_places, needed=known):
         task.check_time()
-        z, a, _ = found.move.nodes
-        price = prices[found.move]
+        nodes = found.move.nodes
+        price = prices[nodes] if known else cost.price(graph, found.move, base)
         gain = found.log_likelihood - now - price
-        if gain > least and ((z, a) not in best or gain > best[z, a].gain):
-            best[z, a] = Proposal(gain, price, found)
+        if gain > least and (nodes[:2] not in best or gain > best[nodes[:2]].gain):
+            best[nodes[:2]] = Proposal(gain, price, found)
     new = list(_introductions(beliefs, task, base, around, least))
     # hubs are divided before they get more states
     hubs = {m.nodes[0] for m in new if len(graph.neighbours[m.nodes[0]]) > WIDE}
