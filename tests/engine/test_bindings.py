@@ -57,7 +57,8 @@ def relocations(**changed):
     two, rows = np.full((2, 2), 0.5), np.full((2, 3), 0.5)
     given = {
         "posteriors": [rows, rows], "links": [(0, 1, rows, two), (1, 0, rows, two)],
-        "branches": [(0, -1, rows, two, np.full(2, 0.5))], "weights": np.ones(3), "passes": 2, "near": 2, "threads": 1,
+        "branches": [(0, -1, rows, two, np.full(2, 0.5), None)], "weights": np.ones(3), "passes": 2, "near": 2,
+        "threads": 1,
     }  # fmt: skip
     return _core.relocations(*{**given, **changed}.values())
 
@@ -66,8 +67,8 @@ def links(*pairs, table=(2, 2), cavity=(2, 3)):
     return [(a, b, np.full(cavity, 0.5), np.full(table, 0.5)) for a, b in pairs]
 
 
-def branch(at=0, top=-1, likelihood=(2, 3), table=(2, 2), prior=2):
-    return {"branches": [(at, top, np.full(likelihood, 0.5), np.full(table, 0.5), np.full(prior, 0.5))]}
+def branch(at=0, top=-1, likelihood=(2, 3), table=(2, 2), prior=2, needed=None):
+    return {"branches": [(at, top, np.full(likelihood, 0.5), np.full(table, 0.5), np.full(prior, 0.5), needed)]}
 
 
 def column(node=1, ids=(0, 1, -1), likelihood=None, scale=None, logs=None):
@@ -109,6 +110,7 @@ def restored(**changed):
 
 FITS = {
     "distinct_rows": lambda: _core.distinct_rows(codes(4, 3), ints(2, 2, 2)),
+    "alike_rows": lambda: _core.alike_rows(np.zeros((3, 2)), 1e-6),
     "use_kernels": lambda: _core.use_kernels(_core.kernels()),
     "kernels": lambda: _core.kernels(),
     "available_kernels": lambda: _core.available_kernels(),
@@ -144,6 +146,9 @@ WRONG = {
     "distinct_rows: more cardinalities than columns": lambda: _core.distinct_rows(codes(4, 1), ints(2, 2)),
     "distinct_rows: no states": lambda: _core.distinct_rows(codes(4, 1), ints(0)),
     "distinct_rows: code above the states": lambda: _core.distinct_rows(codes(4, 1) + I16(2), ints(2)),
+    "alike_rows: no states": lambda: _core.alike_rows(np.zeros((3, 0)), 1e-6),
+    "alike_rows: no step": lambda: _core.alike_rows(np.zeros((3, 2)), 0.0),
+    "alike_rows: infinite": lambda: _core.alike_rows(np.full((3, 2), -np.inf), 1e-6),
     "distinct_rows: code below -1": lambda: _core.distinct_rows(codes(4, 1) - I16(2), ints(2)),
     "use_kernels: unknown": lambda: _core.use_kernels("zzz"),
     "make_engine: no nodes": lambda: engine(parent=(), states=(), columns=[]),
@@ -208,6 +213,7 @@ WRONG = {
     "relocations: other likelihood": lambda: relocations(**branch(likelihood=(2, 2))),
     "relocations: other table of a branch": lambda: relocations(**branch(table=(3, 2))),
     "relocations: other prior": lambda: relocations(**branch(prior=3)),
+    "relocations: other needs": lambda: relocations(**branch(needed=np.zeros(3))),
     "relocations: no passes": lambda: relocations(passes=0),
     "relocations: nothing near": lambda: relocations(near=0),
     "Em: other size": lambda: em(starts=np.ones((1, 5))),

@@ -66,6 +66,33 @@ def test_relocations_converge_where_there_are_data():
         assert f.log_likelihood == pytest.approx(slow, abs=0.5)
 
 
+@settings(max_examples=40)
+@given(models_and_tables(max_leaves=7, max_moves=7), st.floats(-30, 30))
+def test_the_best_place_of_a_branch_is_the_same_when_others_are_given_up(case, least):
+    """Whatever is needed: a place is only given up where it cannot be the best, or cannot do."""
+    model, table = case
+    beliefs = Beliefs(Network.from_model(model), table)
+    graph = beliefs.network.graph
+    now = float(table.weights @ beliefs.log_likelihood)
+
+    def needed(z, a, places):
+        return np.array([least + 3.0 * (graph.cardinality[c] - graph.cardinality[a]) for c in places])
+
+    def best(found):
+        out = {}
+        for f in found:
+            z, a, c = f.move.nodes
+            beyond = f.log_likelihood - now - float(needed(z, a, [c])[0])
+            if beyond > 0.0:
+                out[z, a] = max(out.get((z, a), 0.0), beyond)
+        return out
+
+    every, few = best(relocations(beliefs, passes=60)), best(relocations(beliefs, passes=60, needed=needed))
+    for branch in every.keys() | few.keys():
+        # the last steps of EM may be missing on either side
+        assert few.get(branch, 0.0) == pytest.approx(every.get(branch, 0.0), abs=0.3)
+
+
 def test_threads_and_instruction_sets_change_nothing():
     truth = datasets.generator("d12")
     beliefs = Beliefs(Network.from_model(truth), drawn_table(truth, 400, 0))
@@ -92,7 +119,7 @@ def test_the_kernel_refuses_arrays_that_do_not_fit():
     with pytest.raises(ValueError, match="directions"):
         _core.relocations([good, good], [], [], np.ones(3), 3, 9, 1)
     with pytest.raises(ValueError, match="table fits"):
-        _core.relocations([good], [], [(0, -1, good, np.ones((3, 2)), np.ones(2))], np.ones(3), 3, 9, 1)
+        _core.relocations([good], [], [(0, -1, good, np.ones((3, 2)), np.ones(2), None)], np.ones(3), 3, 9, 1)
 
 
 # ---- screening -----------------------------------------------------------------------------------------------------
@@ -157,6 +184,9 @@ def test_parameters_told_from_the_surroundings(graph):
     for move in [*moves(graph), *unions]:
         told = added_parameters(graph, move)
         assert told is None or told == dimension_change(move, graph)
+        regular, more = graph.after(move.applied(graph))
+        everywhere = move.applied(graph).regularised()
+        assert (regular, more) == (everywhere, everywhere.n_parameters - graph.n_parameters)
 
 
 def test_distinct_rows_keep_what_they_say():
@@ -164,6 +194,19 @@ def test_distinct_rows_keep_what_they_say():
     found = known(logs)
     assert len(found.likelihood) == 5
     np.testing.assert_allclose(np.log(found.likelihood[found.ids]) + found.scale[:, None], logs, atol=2e-6)
+
+
+@given(st.integers(0, 40), st.integers(1, 4), st.integers(0, 10))
+def test_alike_rows_are_those_that_round_to_the_same(n, states, seed):
+    rng = np.random.default_rng(seed)
+    logs = -rng.choice([0.0, 1e-7, 1.0, 3.5, 800.0], (n, states)) - rng.integers(0, 3, (n, 1))
+    found = known(logs)
+    top = logs.max(axis=1)
+    rounded = np.round(np.maximum(logs - top[:, None], -700.0) * 1e6)
+    _, first, ids = np.unique(rounded, axis=0, return_index=True, return_inverse=True)
+    np.testing.assert_array_equal(found.ids[:, None] == found.ids, ids.reshape(-1)[:, None] == ids.reshape(-1))
+    np.testing.assert_array_equal(found.scale, top)
+    np.testing.assert_allclose(found.likelihood, np.exp(logs - top[:, None])[np.sort(first)], rtol=1e-14)
 
 
 # ---- bundles ---------------------------------------------------------------------------------------------------------
@@ -268,6 +311,7 @@ def test_parameters_of_narrow_latents_are_told_from_the_surroundings(graph):
         told = added_parameters(graph, move)
         if told is not None and move.kind != "SI":
             assert told == move.applied(graph).regularised().n_parameters - graph.n_parameters
+        assert graph.after(move.applied(graph))[1] == dimension_change(move, graph)
 
 
 @settings(max_examples=25)

@@ -10,6 +10,7 @@ def kernels() -> str: ...
 def available_kernels() -> list[str]: ...
 def use_kernels(name: str, /) -> None: ...
 def distinct_rows(codes: NDArray[np.int16], states: IntArray, /) -> tuple[IntArray, NDArray[np.int64]]: ...
+def alike_rows(logs: FloatArray, step: float, /) -> tuple[IntArray, FloatArray, FloatArray]: ...
 
 class Engine:
     n_rows: int
@@ -41,7 +42,7 @@ def make_engine(
 def relocations(
     posteriors: Sequence[FloatArray],
     links: Sequence[tuple[int, int, FloatArray, FloatArray]],
-    branches: Sequence[tuple[int, int, FloatArray, FloatArray, FloatArray]],
+    branches: Sequence[tuple[int, int, FloatArray, FloatArray, FloatArray, FloatArray | None]],
     weights: FloatArray,
     passes: int,
     near: int,

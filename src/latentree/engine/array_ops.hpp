@@ -75,5 +75,66 @@ double weigh_logs(const double* weights, const double* over, const double* under
   return total;
 }
 
+// q[s][i] = p[s][i] * factor[s][i], divided by their sum over s
+void believe(const double* p, std::size_t stride, const double* factor, std::size_t factor_stride, Index states,
+             std::size_t n, double* q, std::size_t q_stride) {
+  constexpr std::size_t kPiece = 64;
+  for (std::size_t first = 0; first < n; first += kPiece) {
+    const std::size_t m = n - first < kPiece ? n - first : kPiece;
+    double sum[kPiece] = {};
+    for (Index s = 0; s < states; ++s) {
+      const double *a = p + s * stride + first, *b = factor + s * factor_stride + first;
+      double* out = q + s * q_stride + first;
+      for (std::size_t i = 0; i < m; ++i) sum[i] += out[i] = a[i] * b[i];
+    }
+    for (std::size_t i = 0; i < m; ++i) sum[i] = 1.0 / (sum[i] + kUnderflow);
+    for (Index s = 0; s < states; ++s)
+      for (std::size_t i = 0; i < m; ++i) q[s * q_stride + first + i] *= sum[i];
+  }
+}
+
+// The rows in which a node with beliefs q sees another through `given` [states][seen]: the log-likelihood; and its
+// slope by each entry of `given` is added to.
+double slopes(const double* q, std::size_t q_stride, Index states, const double* given, const double* rows,
+              std::size_t stride, Index seen, const double* weights, std::size_t n, double* slope) {
+  constexpr std::size_t kPiece = 64;
+  double total = 0.0;
+  for (std::size_t first = 0; first < n; first += kPiece) {
+    const std::size_t m = n - first < kPiece ? n - first : kPiece;
+    double own[kPiece] = {}, part[kPiece];
+    for (Index s = 0; s < states; ++s) {
+      mix(given + std::size_t(s) * seen, rows + first, stride, seen, m, part);
+      const double* b = q + s * q_stride + first;
+      for (std::size_t i = 0; i < m; ++i) own[i] += b[i] * part[i];
+    }
+    for (std::size_t i = 0; i < m; ++i) part[i] = log_of(own[i] += kUnderflow);
+    total += dot(weights + first, part, m);
+    for (std::size_t i = 0; i < m; ++i) own[i] = weights[first + i] / own[i];
+    for (Index s = 0; s < states; ++s) {
+      const double* b = q + s * q_stride + first;
+      for (std::size_t i = 0; i < m; ++i) part[i] = own[i] * b[i];
+      for (Index x = 0; x < seen; ++x) slope[std::size_t(s) * seen + x] += dot(part, rows + x * stride + first, m);
+    }
+  }
+  return total;
+}
+
+// Brings the largest factor of each row to one.
+void scale_rows(double* factor, std::size_t stride, Index states, std::size_t n) {
+  constexpr std::size_t kPiece = 64;
+  for (std::size_t first = 0; first < n; first += kPiece) {
+    const std::size_t m = n - first < kPiece ? n - first : kPiece;
+    double most[kPiece];
+    for (std::size_t i = 0; i < m; ++i) most[i] = kUnderflow;
+    for (Index s = 0; s < states; ++s) {
+      const double* f = factor + s * stride + first;
+      for (std::size_t i = 0; i < m; ++i) most[i] = most[i] > f[i] ? most[i] : f[i];
+    }
+    for (std::size_t i = 0; i < m; ++i) most[i] = 1.0 / most[i];
+    for (Index s = 0; s < states; ++s)
+      for (std::size_t i = 0; i < m; ++i) factor[s * stride + first + i] *= most[i];
+  }
+}
+
 }  // namespace
 }  // namespace latentree::LATENTREE_ISA

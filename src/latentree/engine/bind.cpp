@@ -8,6 +8,7 @@
 #include <nanobind/stl/vector.h>
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <set>
 #include <stdexcept>
@@ -109,7 +110,7 @@ void check_links(const std::vector<Link>& links, Index n) {
 }
 
 using LinkArrays = std::tuple<Index, Index, Matrix, Matrix>;
-using BranchArrays = std::tuple<Index, Index, Matrix, Matrix, Vector>;
+using BranchArrays = std::tuple<Index, Index, Matrix, Matrix, Vector, std::optional<Vector>>;
 
 nb::list relocate(const std::vector<Matrix>& posteriors, const std::vector<LinkArrays>& links,
                   const std::vector<BranchArrays>& branches, Vector weights, int passes, int near, int threads) {
@@ -132,12 +133,14 @@ nb::list relocate(const std::vector<Matrix>& posteriors, const std::vector<LinkA
   }
   check_links(forest.links, n);
   std::vector<Branch> own;
-  for (const auto& [at, top, likelihood, table, prior] : branches) {
+  for (const auto& [at, top, likelihood, table, prior, needed] : branches) {
     require(at >= 0 && at < n && top >= -1 && top < n && top != at, "a branch hangs at a latent");
     const std::size_t k = prior.size();
     require(k > 0 && likelihood.shape(0) == k && likelihood.shape(1) == rows, "a likelihood for each state and row");
     require(table.shape(0) == std::size_t(forest.states[at]) && table.shape(1) == k, "a branch's table fits");
-    own.push_back({at, top, likelihood.data(), table.data(), prior.data(), static_cast<Index>(k)});
+    require(!needed || needed->size() == std::size_t(n), "what is needed at each latent");
+    own.push_back({at, top, likelihood.data(), table.data(), prior.data(), static_cast<Index>(k),
+                   needed ? needed->data() : nullptr});
   }
   std::vector<Moved> moved;
   {
@@ -228,6 +231,21 @@ NB_MODULE(_core, m) {
           }
           return std::make_tuple(to_numpy(std::move(d.inverse)), to_numpy(std::move(d.first)));
         });
+
+  m.def("alike_rows", [](Matrix logs, double step) {
+    require(logs.shape(0) <= kMostRows, "fewer rows");
+    require(logs.shape(1) > 0 && step >= 1e-12, "at least one state, and a step that can be counted");
+    const std::size_t rows = logs.shape(0), states = logs.shape(1);
+    for (std::size_t i = 0; i < rows * states; ++i) require(std::isfinite(logs.data()[i]), "finite logarithms");
+    Alike a;
+    {
+      const nb::gil_scoped_release release;
+      a = alike_rows(logs.data(), rows, states, step);
+    }
+    const std::size_t n = a.likelihood.size() / states;
+    return std::make_tuple(to_numpy(std::move(a.ids)), to_numpy(std::move(a.likelihood), {n, states}),
+                           to_numpy(std::move(a.scale)));
+  });
 
   nb::class_<Engine>(m, "Engine")
       .def_prop_ro("n_rows", [](const Engine& e) { return e.plan().n_rows(); })

@@ -1,6 +1,8 @@
 #include "distinct.hpp"
 
 #include <algorithm>
+#include <cmath>
+#include <cstdint>
 #include <cstring>
 #include <stdexcept>
 
@@ -100,6 +102,38 @@ Distinct distinct_rows(const std::vector<const std::int16_t*>& columns, const st
       out.inverse[r0 + i] = set.insert(&keys[i * words], is_new);
       if (is_new) out.first.push_back(r0 + i);
     }
+  }
+  return out;
+}
+
+Alike alike_rows(const double* logs, std::size_t rows, std::size_t states, double step) {
+  constexpr double kLeast = -700.0;  // below, exponentials are too small to matter
+  Alike out;
+  out.ids.resize(rows);
+  out.scale.resize(rows);
+  std::size_t size = 64;
+  while (size < 2 * rows) size *= 2;
+  std::vector<Index> table(size, -1);   // open addressing: numbers of distinct rows
+  std::vector<std::int64_t> keys;       // [distinct rows][states]
+  std::vector<std::int64_t> own(states);
+  for (std::size_t r = 0; r < rows; ++r) {
+    const double* row = logs + r * states;
+    const double top = out.scale[r] = *std::max_element(row, row + states);
+    std::uint64_t hash = 0;
+    for (std::size_t s = 0; s < states; ++s) {
+      own[s] = static_cast<std::int64_t>(std::nearbyint(std::max(row[s] - top, kLeast) / step));
+      hash = (hash ^ static_cast<std::uint64_t>(own[s])) * 0x9E3779B97F4A7C15ull;
+      hash ^= hash >> 32;
+    }
+    std::size_t at = hash & (size - 1);
+    while (table[at] >= 0 && !std::equal(own.begin(), own.end(), keys.begin() + std::ptrdiff_t(table[at] * states)))
+      at = (at + 1) & (size - 1);
+    if (table[at] < 0) {
+      table[at] = static_cast<Index>(keys.size() / states);
+      keys.insert(keys.end(), own.begin(), own.end());
+      for (std::size_t s = 0; s < states; ++s) out.likelihood.push_back(std::exp(row[s] - top));
+    }
+    out.ids[r] = table[at];
   }
   return out;
 }

@@ -69,6 +69,11 @@ struct Kernels {
   void (*mix_factors)(const double* given, const double* rows, std::size_t stride, const double* factor,
                       std::size_t factor_stride, Index states, std::size_t n, double* out);
   double (*weigh_logs)(const double* weights, const double* over, const double* under, std::size_t n);
+  void (*believe)(const double* p, std::size_t stride, const double* factor, std::size_t factor_stride, Index states,
+                  std::size_t n, double* q, std::size_t q_stride);
+  double (*slopes)(const double* q, std::size_t q_stride, Index states, const double* given, const double* rows,
+                   std::size_t stride, Index seen, const double* weights, std::size_t n, double* slope);
+  void (*scale_rows)(double* factor, std::size_t stride, Index states, std::size_t n);
 };
 
 // Those in use: the best that this machine can run, unless others were named ("baseline", "avx2", "avx512").

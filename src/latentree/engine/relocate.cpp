@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <numeric>
 
 #include "kernels.hpp"
 #include "precision.hpp"
@@ -13,6 +14,7 @@ namespace {
 
 constexpr Index kBlock = 128;       // rows worked on together
 constexpr std::size_t kPlaces = 8;  // places looked at more closely
+constexpr std::size_t kHeld = 16;   // places whose beliefs are kept from the first pass on
 constexpr double kSmall = 0.01;     // a gain that is not worth another pass
 constexpr double kAhead = 6.0;      // a place is given up when so many more gains like its last would not do
 
@@ -21,18 +23,22 @@ class Mover {
  public:
   Mover(const Forest& forest, const std::vector<std::vector<Index>>& outgoing, const Branch& branch, int passes,
         std::size_t near)
-      : f_(forest), b_(branch), near_(near), most_(*std::max_element(forest.states.begin(), forest.states.end())) {
+      : f_(forest),
+        b_(branch),
+        near_(near),
+        most_(*std::max_element(forest.states.begin(), forest.states.end())),
+        weight_(std::accumulate(forest.weights, forest.weights + forest.rows, 0.0)) {
     const std::size_t n = f_.states.size();
     result_.goes.assign(n, std::numeric_limits<double>::quiet_NaN());
     result_.tables.assign(n * most_ * b_.states, 0.0);
-    counts_.assign(result_.tables.size(), 0.0);
+    slopes_.assign(result_.tables.size(), 0.0);
     ratio_.assign(n * most_ * kBlock, 0.0);
-    said_.assign(std::size_t(most_) * kBlock, 0.0);
     q_.assign(std::size_t(most_) * kBlock, 0.0);
     before_.assign(n, -std::numeric_limits<double>::infinity());
+    held_.resize(n);
     walk(outgoing);
-    alive_ = reached_;
-    for (int pass = 0; pass < passes && !alive_.empty(); ++pass) run_pass(pass);
+    first_pass();
+    for (int pass = 1; pass < passes && !alive_.empty(); ++pass) step(pass);
   }
   Moved result() { return std::move(result_); }
 
@@ -41,7 +47,7 @@ class Mover {
   void walk(const std::vector<std::vector<Index>>& outgoing) {
     std::vector<Index> from{b_.own}, ahead{b_.at};
     for (std::size_t i = 0; i < ahead.size(); ++i) {
-      if (ahead[i] != b_.at) reached_.push_back(ahead[i]);
+      if (ahead[i] != b_.at) alive_.push_back(ahead[i]);
       for (Index l : outgoing[ahead[i]])
         if (f_.links[l].to != from[i] && ahead.size() < near_) {
           order_.push_back(l);
@@ -55,40 +61,53 @@ class Mover {
   double* table(std::vector<double>& in, Index latent, Index state) {
     return in.data() + (std::size_t(latent) * most_ + state) * b_.states;
   }
-  const double* rows(const double* array, Index state, Index first) const {
-    return array + std::size_t(state) * f_.rows + first;
+  // Counts of (place, branch) in the completed data give the first tables, and name the places worth EM.
+  void first_pass() {
+    const bool hold_all = alive_.size() <= kHeld;
+    if (hold_all) hold_alive();
+    for (Index latent : alive_)
+      for (Index s = 0; s < f_.states[latent]; ++s) std::copy_n(b_.prior, b_.states, table(result_.tables, latent, s));
+    spread(true, [&](Index latent, Index first, Index n) {
+      const double* q = believe(latent, first, n);
+      add_slopes(latent, q, held_[latent].empty() ? kBlock : f_.rows, first, n);
+    });
+    shortlist();
+    if (hold_all) return;
+    hold_alive();
+    spread(false, [&](Index latent, Index first, Index n) { believe(latent, first, n); });
   }
 
-  void run_pass(int pass) {
-    std::fill(counts_.begin(), counts_.end(), 0.0);
-    for (Index latent : alive_) result_.goes[latent] = 0.0;
+  void hold_alive() {
+    for (Index latent : alive_) held_[latent].resize(std::size_t(f_.states[latent]) * f_.rows);
+  }
+
+  // Calls visit(latent, first row, rows) for all places when the branch has been taken away.
+  template <class Visit>
+  void spread(bool weigh, Visit visit) {
     for (Index first = 0; first < f_.rows; first += kBlock) {
       const Index n = std::min(kBlock, f_.rows - first);
-      take_away(first, n, pass == 0);
-      for (Index latent : alive_) pass == 0 ? count(latent, first, n) : step(latent, first, n);
+      take_away(first, n, weigh);
+      for (Index latent : alive_) visit(latent, first, n);
     }
-    for (Index latent : alive_) maximise(latent, pass);
-    if (pass == 0) return shortlist();
-    std::vector<Index> left;
-    for (Index latent : alive_) {
-      const double now = result_.goes[latent], gain = now - before_[latent];
-      before_[latent] = now;
-      if (pass == 1 || (gain > kSmall && now + kAhead * gain > result_.stays)) left.push_back(latent);
-    }
-    alive_ = left;
-    keep_ways();
   }
 
-  // The completed data name the places that are worth EM: counts of (place, branch) with much information.
+  // P(state | rows without the branch), where it is held, or else only for this block.
+  const double* believe(Index latent, Index first, Index n) {
+    const bool held = !held_[latent].empty();
+    double* q = held ? held_[latent].data() + first : q_.data();
+    k_.believe(f_.posterior[latent] + first, f_.rows, ratio(latent, 0), kBlock, f_.states[latent], n, q,
+               held ? f_.rows : kBlock);
+    return q;
+  }
+
+  double add_slopes(Index latent, const double* q, Index stride, Index first, Index n) {
+    return k_.slopes(q, stride, f_.states[latent], table(result_.tables, latent, 0), b_.likelihood + first, f_.rows,
+                     b_.states, f_.weights + first, n, table(slopes_, latent, 0));
+  }
+
   void shortlist() {
     std::vector<double> worth(f_.states.size(), 0.0);
-    for (Index latent : alive_) {
-      result_.goes[latent] = std::numeric_limits<double>::quiet_NaN();
-      for (Index s = 0; s < f_.states[latent]; ++s)
-        for (Index x = 0; x < b_.states; ++x)
-          worth[latent] +=
-              table(counts_, latent, s)[x] * std::log(std::max(table(result_.tables, latent, s)[x], kUnderflow));
-    }
+    for (Index latent : alive_) worth[latent] = maximise(latent, 0.02);  // no zeros: EM could not leave them
     std::stable_sort(alive_.begin(), alive_.end(), [&](Index a, Index b) { return worth[a] > worth[b]; });
     if (alive_.size() > kPlaces) alive_.resize(kPlaces);
     keep_ways();
@@ -107,98 +126,76 @@ class Mover {
     order_.assign(kept.rbegin(), kept.rend());
   }
 
-  // P(branch | state) of the rows, by a table with one row for each state.
-  void say(const double* given, Index first, Index n, double* out) const {
-    k_.mix(given, b_.likelihood + first, f_.rows, b_.states, n, out);
+  void step(int pass) {
+    for (Index latent : alive_) {
+      std::fill_n(table(slopes_, latent, 0), std::size_t(f_.states[latent]) * b_.states, 0.0);
+      result_.goes[latent] = add_slopes(latent, held_[latent].data(), f_.rows, 0, f_.rows);
+    }
+    double best = 0.0;  // how far beyond what is needed the best place is
+    if (b_.needed)
+      for (Index latent : alive_) best = std::max(best, result_.goes[latent] - result_.stays - b_.needed[latent]);
+    std::vector<Index> left;
+    for (Index latent : alive_) {
+      const double needed = b_.needed ? b_.needed[latent] : 0.0;
+      const double now = result_.goes[latent], gain = now - before_[latent];
+      const bool possible = !b_.needed || bound(latent) >= result_.stays + needed + best;
+      const bool near = pass == 1 || now + kAhead * gain > result_.stays + std::max(needed, 0.0);
+      if (possible && near && gain > kSmall) left.push_back(latent);
+      before_[latent] = now;
+      maximise(latent, 0.0);
+    }
+    alive_ = left;
   }
 
-  static void scale(double* const first, Index stride, Index states, Index n) {
-    double most[kBlock];
-    std::fill(most, most + n, kUnderflow);
-    for (Index s = 0; s < states; ++s)
-      for (Index i = 0; i < n; ++i) most[i] = std::max(most[i], first[s * stride + i]);
-    for (Index i = 0; i < n; ++i) most[i] = 1.0 / most[i];
-    for (Index s = 0; s < states; ++s)
-      for (Index i = 0; i < n; ++i) first[s * stride + i] *= most[i];
+  // No table gives more: its rows are distributions, and the logarithm of a mean is at least the mean of logarithms.
+  double bound(Index latent) {
+    double most = 0.0;
+    for (Index s = 0; s < f_.states[latent]; ++s) {
+      const double* slope = table(slopes_, latent, s);
+      most += *std::max_element(slope, slope + b_.states);
+    }
+    return result_.goes[latent] + weight_ * std::log(std::max(most / weight_, 1.0));
   }
 
   // By what factor the belief in each state of each latent changes without the branch.
   void take_away(Index first, Index n, bool weigh) {
-    double left[kBlock] = {};
+    double left[kBlock] = {}, one[kBlock];
+    std::fill(one, one + n, 1.0);
     for (Index s = 0; s < f_.states[b_.at]; ++s) {
       double* r = ratio(b_.at, s);
-      const double* p = rows(f_.posterior[b_.at], s, first);
-      say(b_.table + std::size_t(s) * b_.states, first, n, r);
+      const double* p = f_.posterior[b_.at] + std::size_t(s) * f_.rows + first;
+      k_.mix(b_.table + std::size_t(s) * b_.states, b_.likelihood + first, f_.rows, b_.states, n, r);
       for (Index i = 0; i < n; ++i) {
         r[i] = 1.0 / std::max(r[i], kUnderflow);
         left[i] += p[i] * r[i];
       }
     }
-    double one[kBlock];
-    std::fill(one, one + n, 1.0);
     if (weigh) result_.stays += k_.weigh_logs(f_.weights + first, one, left, n);
-    scale(ratio(b_.at, 0), kBlock, f_.states[b_.at], n);
+    k_.scale_rows(ratio(b_.at, 0), kBlock, f_.states[b_.at], n);
     for (Index l : order_) {
       const Link& link = f_.links[l];
       const Index from = f_.states[link.from];
       for (Index t = 0; t < f_.states[link.to]; ++t)
         k_.mix_factors(link.table + std::size_t(t) * from, link.cavity + first, f_.rows, ratio(link.from, 0), kBlock,
                        from, n, ratio(link.to, t));
-      scale(ratio(link.to, 0), kBlock, f_.states[link.to], n);
+      k_.scale_rows(ratio(link.to, 0), kBlock, f_.states[link.to], n);
     }
   }
 
-  // P(state, rows without the branch), up to a factor for each row, into q_; its sum over states into `sum`.
-  void believe(Index latent, Index first, Index n, double* sum) {
-    std::fill(sum, sum + n, 0.0);
+  // The next table from the expected counts, and what these say about it.
+  double maximise(Index latent, double shrink) {
+    double worth = 0.0;
     for (Index s = 0; s < f_.states[latent]; ++s) {
-      const double* p = rows(f_.posterior[latent], s, first);
-      const double* r = ratio(latent, s);
-      double* q = q_.data() + std::size_t(s) * kBlock;
-      for (Index i = 0; i < n; ++i) sum[i] += q[i] = p[i] * r[i];
-    }
-  }
-
-  void count(Index latent, Index first, Index n) {
-    double sum[kBlock], own[kBlock];
-    believe(latent, first, n, sum);
-    say(b_.prior, first, n, own);
-    for (Index i = 0; i < n; ++i) own[i] = f_.weights[first + i] / std::max(sum[i] * own[i], kUnderflow);
-    for (Index s = 0; s < f_.states[latent]; ++s) add(table(counts_, latent, s), s, b_.prior, own, first, n);
-  }
-
-  void step(Index latent, Index first, Index n) {
-    double sum[kBlock], own[kBlock] = {};
-    believe(latent, first, n, sum);
-    for (Index s = 0; s < f_.states[latent]; ++s) {
-      say(table(result_.tables, latent, s), first, n, said_.data());
-      const double* q = q_.data() + std::size_t(s) * kBlock;
-      for (Index i = 0; i < n; ++i) own[i] += q[i] * said_[i];
-    }
-    result_.goes[latent] += k_.weigh_logs(f_.weights + first, own, sum, n);
-    for (Index i = 0; i < n; ++i) own[i] = f_.weights[first + i] / std::max(own[i], kUnderflow);
-    for (Index s = 0; s < f_.states[latent]; ++s)
-      add(table(counts_, latent, s), s, table(result_.tables, latent, s), own, first, n);
-  }
-
-  // counts[x] += sum over rows of weight * q[state] * given[x] * likelihood[x]
-  void add(double* counts, Index state, const double* given, const double* weight, Index first, Index n) {
-    double share[kBlock];
-    const double* q = q_.data() + std::size_t(state) * kBlock;
-    for (Index i = 0; i < n; ++i) share[i] = weight[i] * q[i];
-    for (Index x = 0; x < b_.states; ++x) counts[x] += given[x] * k_.dot(share, rows(b_.likelihood, x, first), n);
-  }
-
-  void maximise(Index latent, int pass) {
-    const double shrink = pass == 0 ? 0.02 : 0.0;  // no zeros to begin with: EM could not leave them
-    for (Index s = 0; s < f_.states[latent]; ++s) {
-      const double* c = table(counts_, latent, s);
+      double* slope = table(slopes_, latent, s);
       double* t = table(result_.tables, latent, s);
       double sum = 0.0;
-      for (Index x = 0; x < b_.states; ++x) sum += c[x];
-      for (Index x = 0; x < b_.states; ++x)
-        t[x] = sum > 0.0 ? (1.0 - shrink) * c[x] / sum + shrink * b_.prior[x] : b_.prior[x];
+      for (Index x = 0; x < b_.states; ++x) sum += slope[x] *= t[x];
+      for (Index x = 0; x < b_.states; ++x) {
+        t[x] = sum > 0.0 ? (1.0 - shrink) * slope[x] / sum + shrink * b_.prior[x] : b_.prior[x];
+        worth += slope[x] * std::log(std::max(t[x], kUnderflow));
+      }
     }
+    return worth;
   }
 
   const Kernels& k_ = kernels();
@@ -206,8 +203,10 @@ class Mover {
   const Branch& b_;
   const std::size_t near_;
   const Index most_;
-  std::vector<Index> reached_, alive_, order_;
-  std::vector<double> counts_, ratio_, said_, q_, before_;
+  const double weight_;
+  std::vector<Index> alive_, order_;
+  std::vector<double> slopes_, ratio_, q_, before_;
+  std::vector<std::vector<double>> held_;  // [latents]: [states][rows], or empty
   Moved result_;
 };
 

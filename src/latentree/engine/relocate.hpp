@@ -24,6 +24,7 @@ struct Branch {
   const double* table;       // [states of at][states]
   const double* prior;       // [states]
   Index states;
+  const double* needed;      // [latents]: by how much it must be likelier there to be worth it; nullptr: not known
 };
 
 struct Forest {
@@ -42,7 +43,8 @@ struct Moved {
 };
 
 // At most `passes` over the data: the first counts, the others are EM steps. Places that the counts do not speak for,
-// or that cannot catch up, are given up early. No more than `near` latents are looked at, the nearest.
+// or that cannot catch up, are given up early; if it is known what is needed, so are those that cannot be the best.
+// No more than `near` latents are looked at, the nearest.
 std::vector<Moved> relocations(const Forest& forest, const std::vector<Branch>& branches, int passes, int near,
                                int threads);
 

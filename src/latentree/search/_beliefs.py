@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from functools import cache, reduce
+from functools import reduce
 from threading import Lock
 from typing import Any
 
@@ -23,6 +23,7 @@ from ._network import Network
 
 _TINY = 1e-300  # what an impossible value is given, so that a factor can be taken out again by subtraction
 _KEPT = 4  # branches whose absence is remembered
+_ALIKE = 1e-6  # logarithms that differ by less are the same
 
 
 class Beliefs:
@@ -183,17 +184,7 @@ def known(logs: FloatArray) -> Known:
 
     A small branch has few of them, and whatever is computed on them is shared.
     """
-    top = _most(logs)
-    logs = logs - top[:, None]
-    keys = np.round(np.maximum(logs, -700.0) * 1e6).astype(np.int64) @ _mixers(logs.shape[1])
-    _, first, ids = np.unique(keys, return_index=True, return_inverse=True)
-    return Known(ids.astype(np.int32), np.exp(logs[first]), top)
-
-
-@cache
-def _mixers(n: int) -> NDArray[np.int64]:
-    """Odd multipliers that make one number of n, nearly never the same for two different rows."""
-    return np.random.default_rng(n).integers(-(2**62), 2**62, n) * 2 + 1
+    return Known(*_core.alike_rows(np.ascontiguousarray(logs), _ALIKE))
 
 
 def log_sum(logs: FloatArray) -> FloatArray:

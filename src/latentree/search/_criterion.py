@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from .._table import Table
@@ -11,7 +11,7 @@ from ..dimension import effective_dimension
 from ..estimation import Fit
 from ..score import SCORES, Penalty, Score as KnownScore
 from ._network import Graph
-from ._operators import Move, added_parameters
+from ._operators import Move, added_parameters, relocated
 
 Score = str | Callable[[Fit], float]
 """The name of a score, or any function of a fit, higher being better."""
@@ -64,9 +64,24 @@ class Criterion:
         return self._rate * self.dimension(graph)
 
     def price(self, graph: Graph, move: Move, base: float) -> float:
-        """What a move adds to the penalty ``base`` of a graph; most moves need no look at the whole tree."""
-        more = None if self._penalty.dimension == "effective" else added_parameters(graph, move)
-        return self.penalty(move.applied(graph).regularised()) - base if more is None else self._rate * more
+        """What a move adds to the penalty ``base`` of a regular graph; no look at the whole tree is needed."""
+        if not self.local:
+            return self.penalty(graph.after(move.applied(graph))[0]) - base
+        more = added_parameters(graph, move)
+        return self._rate * (graph.after(move.applied(graph))[1] if more is None else more)
+
+    @property
+    def local(self) -> bool:
+        """Whether what a move costs follows from its surroundings."""
+        return self._penalty.dimension != "effective"
+
+    def prices(self, graph: Graph, z: int, a: int, places: Sequence[int], base: float) -> list[float]:
+        """What it costs to hang a branch z of a latent a at each of some places."""
+        known = relocated(graph, z, a, places) if self.local else [None] * len(places)
+        return [
+            self.price(graph, Move("NR", (z, a, c)), base) if more is None else self._rate * more
+            for c, more in zip(places, known, strict=True)
+        ]
 
     def estimate(self, log_likelihood: float, graph: Graph | Tree) -> float:
         """Score of a structure that reaches this log-likelihood; BIC if that does not give the score."""

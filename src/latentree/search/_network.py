@@ -6,7 +6,7 @@ table for each edge: a change of some edges leaves the others as they are, and n
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import prod
 from types import MappingProxyType
@@ -176,21 +176,38 @@ class Graph:
         neighbours = [self.cardinality[u] for u in self.neighbours[v]]
         return prod(neighbours) // max(neighbours)
 
-    def regularised(self) -> Graph:
-        """The regular graph that can represent the same distributions; see :meth:`latentree.Tree.regularised`."""
-        graph, again = self, True
-        while again and len(graph.neighbours) > 1:
-            again = False
-            for v in graph.latents:
-                k, own = graph.cardinality[v], graph.neighbours[v]
-                needed = k if v in graph.observed else states_needed(k, [graph.cardinality[u] for u in own])
-                if needed < k:
-                    joined = [edge(*own)] if len(own) == 2 else []
-                    fewer = {v: needed}
-                    graph = graph.edited(cardinality=fewer) if needed else graph.edited(without=[v], join=joined)
-                    again = True
-                    break
+    def regularised(self, around: Iterable[int] | None = None) -> Graph:
+        """The regular graph that can represent the same distributions; see :meth:`latentree.Tree.regularised`.
+
+        If only some nodes can be irregular, ``around`` names them: the others are not looked at.
+        """
+        graph, left = self, set(self.latents if around is None else filter(self.is_latent, around))
+        while left and len(graph.neighbours) > 1:
+            v = min(left)
+            left.discard(v)
+            if v not in graph.neighbours or v in graph.observed:
+                continue
+            k, own = graph.cardinality[v], graph.neighbours[v]
+            needed = states_needed(k, [graph.cardinality[u] for u in own])
+            if needed < k:
+                joined = [edge(*own)] if len(own) == 2 else []
+                fewer = {v: needed}
+                graph = graph.edited(cardinality=fewer) if needed else graph.edited(without=[v], join=joined)
+                left.update(filter(graph.is_latent, own))  # what this changes, it changes for its neighbours
         return graph
+
+    def after(self, moved: Graph) -> tuple[Graph, int]:
+        """What a change of a few nodes of this regular graph comes to, made regular, and the parameters it adds."""
+        altered = _altered(self, moved)
+        regular = moved.regularised(altered.union(*(moved.neighbours[v] for v in altered)))
+        altered = _altered(self, regular) | (self.neighbours.keys() - regular.neighbours.keys())
+        return regular, regular.parameters_of(altered) - self.parameters_of(altered)
+
+    def parameters_of(self, nodes: Collection[int]) -> int:
+        """Parameters of some nodes and all their edges."""
+        k, own = self.cardinality, [v for v in nodes if v in self.neighbours]
+        ends = {edge(v, u) for v in own for u in self.neighbours[v]}
+        return sum(k[v] - 1 for v in own) + sum((k[a] - 1) * (k[b] - 1) for a, b in ends)
 
     def key(self) -> tuple[object, ...]:
         """The form that exactly the equal graphs share, whatever their latents are numbered.
@@ -229,6 +246,12 @@ class Graph:
             [leaf[v] if leaf[v] < self.n_manifest else -1 for v in order],
             (called.get(v, label[v]) for v in order),
         )
+
+
+def _altered(before: Graph, now: Graph) -> set[int]:
+    """The nodes that have other neighbours or another number of states, or are new."""
+    old, k = before.neighbours, before.cardinality
+    return {v for v, own in now.neighbours.items() if own is not old.get(v) or now.cardinality[v] != k[v]}
 
 
 @dataclass(frozen=True)

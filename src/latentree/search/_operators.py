@@ -6,12 +6,13 @@ A move is what is done and where; :func:`moves` lists them, :meth:`Move.applied`
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from math import prod
 from typing import Literal
 
+from .._tree import states_needed
 from ._network import Graph, edge
 
 Kind = Literal["SI", "SD", "NI", "ND", "NR", "UN", "NE"]
@@ -144,9 +145,7 @@ def added_parameters(graph: Graph, move: Move) -> int | None:
         return _introduced(graph, move)
     if move.kind == "NR":
         z, a, c = move.nodes
-        rest = [k[u] for u in graph.neighbours[a] if u != z]
-        if len(rest) > 2 and k[a] * max(rest) <= prod(rest) and _stay(graph, [z], a, k[c]):
-            return (k[z] - 1) * (k[c] - k[a])
+        return relocated(graph, z, a, [c])[0]
     return None
 
 
@@ -175,6 +174,24 @@ def _united(graph: Graph, b: int, a: int, cardinality: int) -> int | None:
         return None
     before = sum(k[x] - 1 + sum((k[u] - 1) * (k[x] - 1) for u in ends[x]) for x in (a, b)) + (k[a] - 1) * (k[b] - 1)
     return (cardinality - 1) * (1 + sum(n - 1 for n in sizes)) - before
+
+
+def relocated(graph: Graph, z: int, a: int, places: Sequence[int]) -> list[int | None]:
+    """Parameters that hanging z from a at places adds; None where more becomes irregular than a that is left behind."""
+    k, before = graph.cardinality, graph.cardinality[a]
+    rest = [u for u in graph.neighbours[a] if u != z]
+    sizes = [k[u] for u in rest]
+    needed = before if a in graph.observed else states_needed(before, sizes)
+    left: int | None = 0  # what becomes of a
+    if needed < before:
+        bridged = len(rest) == 2 and not needed
+        others = zip(rest, sizes[::-1], strict=True) if bridged else ()
+        if bridged and all(_stay(graph, [u], a, n) for u, n in others):  # they become each other's neighbours
+            left = (sizes[0] - 1) * (sizes[1] - 1) - (before - 1) * (sizes[0] + sizes[1] - 1)
+        else:
+            left = None
+    fits = {n: left is not None and _stay(graph, [z], a, n) for n in {k[c] for c in places}}
+    return [left + (k[z] - 1) * (k[c] - before) if left is not None and fits[k[c]] else None for c in places]
 
 
 def _introduced(graph: Graph, move: Move) -> int | None:

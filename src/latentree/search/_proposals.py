@@ -7,7 +7,7 @@ likelihood.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -32,6 +32,8 @@ WIDE = 60
 """A latent of so many neighbours is a hub: what would change all its tables waits until it has been divided."""
 BLOCK = 20_000_000
 """Cells looked at between two looks at the clock."""
+ANEW = ("SI", "SD", "UN")
+"""Moves that are also tried from random tables: what the states mean may have to change altogether."""
 LEAST = 0.1
 """A gain below is none."""
 
@@ -58,6 +60,7 @@ def propose(
     parallel: bool = False,
     around: Collection[int] | None = None,
     least: float = LEAST,
+    anew: bool = False,
     n_jobs: int = 1,
     n_places: int = PLACES,
 ) -> list[Proposal]:
@@ -66,35 +69,45 @@ def propose(
     base = cost.penalty(graph)
     now = float(beliefs.weights @ beliefs.log_likelihood)
 
-    def proposal(found: Evaluated) -> Proposal:
-        price = cost.price(graph, found.move, base)
-        return Proposal(found.log_likelihood - now - price, price, found)
+    prices: dict[tuple[int, ...], float] = {}
 
-    best: dict[Edge, Proposal] = {}
-    for found in relocations(beliefs, only=around, n_jobs=n_jobs, n_places=n_places):
+    def needed(z: int, a: int, places: Sequence[int]) -> FloatArray:
+        own = cost.prices(graph, z, a, places, base)
+        prices.update(((z, a, c), price) for c, price in zip(places, own, strict=True))
+        return np.array(own) + least
+
+    best: dict[tuple[int, ...], Proposal] = {}
+    known = needed if cost.local else None  # what cannot be told beforehand is found for the few places tried
+    for found in relocations(beliefs, only=around, n_jobs=n_jobs, n_places=n_places, needed=known):
         task.check_time()
-        z, a, _ = found.move.nodes
-        if found.log_likelihood - now + base > least:  # no move saves more than the whole penalty
-            own = proposal(found)
-            if own.gain > least and ((z, a) not in best or own.gain > best[z, a].gain):
-                best[z, a] = own
+        nodes = found.move.nodes
+        price = prices[nodes] if known else cost.price(graph, found.move, base)
+        gain = found.log_likelihood - now - price
+        if gain > least and (nodes[:2] not in best or gain > best[nodes[:2]].gain):
+            best[nodes[:2]] = Proposal(gain, price, found)
     new = list(_introductions(beliefs, task, base, around, least))
     # hubs are divided before they get more states
     hubs = {m.nodes[0] for m in new if len(graph.neighbours[m.nodes[0]]) > WIDE}
+    again = set(_restarts(graph, around)) if anew else set()
     tried = [
         *new,
         *(m for m in _states(graph) if (around is None or m.nodes[0] in around) and m.nodes[0] not in hubs),
+        *sorted(again),
         *_unions(graph, around),
         *(m for m in _on_edges(graph, around) if least < 0 or cost.price(graph, m, base) < 0),
     ]
 
     def judged(move: Move, own: np.random.Generator) -> Proposal:
         price = cost.price(graph, move, base)
-        found = evaluate(move, beliefs, SPLITTING if move.kind == "SI" else EFFORT, own, goal=now + price + least)
+        effort, goal = SPLITTING if move.kind == "SI" else EFFORT, now + price + least
+        found = evaluate(move, beliefs, effort, own, goal=goal)
+        if anew and move.kind in ANEW:
+            other = evaluate(move, beliefs, effort, own, goal=max(goal, found.log_likelihood), anew=True)
+            found = max(found, other, key=lambda f: f.log_likelihood)
         return Proposal(found.log_likelihood - now - price, price, found)
 
     gained = task.map(judged, tried, rng) if parallel else [judged(move, rng) for move in tried]
-    gained = [p for p in gained if p.gain > least]
+    gained = [p for p in gained if p.gain > (max(least, LEAST) if p.move in again else least)]
     out = [*best.values(), *_cost_effective(gained, graph)]
     return sorted(out, key=lambda p: (-p.gain, p.move))
 
@@ -165,6 +178,12 @@ def _states(graph: Graph) -> Iterator[Move]:
         several = k + max(2, k // 2)
         if a not in graph.observed and several <= min(graph.bound(a), most):
             yield Move("SI", (a, several))
+
+
+def _restarts(graph: Graph, around: Collection[int] | None) -> Iterator[Move]:
+    """As many states as a latent has, to be tried from random tables: what they mean may be a poor choice."""
+    hidden = (a for a in graph.latents if a not in graph.observed and (around is None or a in around))
+    return (Move("SI", (a, graph.cardinality[a])) for a in hidden)
 
 
 def _on_edges(graph: Graph, around: Collection[int] | None) -> Iterator[Move]:

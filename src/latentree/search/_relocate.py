@@ -6,7 +6,7 @@ it. The node that a branch would hang at is judged without the branch: its own i
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from itertools import islice
 
 import numpy as np
@@ -27,6 +27,9 @@ PLACES = 256
 CHUNK = 64
 """Latents whose branches are looked at together: more would only need more memory."""
 
+Needed = Callable[[int, int, Sequence[int]], FloatArray]
+"""Given the top of a branch, the latent it hangs at, and places: by how much each must raise the log-likelihood."""
+
 
 def relocations(
     beliefs: Beliefs,
@@ -35,8 +38,13 @@ def relocations(
     n_jobs: int = 1,
     passes: int = PASSES,
     n_places: int = PLACES,
+    needed: Needed | None = None,
 ) -> Iterator[Evaluated]:
-    """Restricted likelihood of all moves of kind NR."""
+    """Restricted likelihood of all moves of kind NR.
+
+    If ``needed`` says by how much each must raise the log-likelihood, those that do not are left out, and those that
+    cannot be the best of their branch are not followed to the end.
+    """
     graph = beliefs.network.graph
     fixed = set(graph.observed.values())
     branches = {
@@ -44,7 +52,7 @@ def relocations(
         for a in graph.latents
     }
     for some, places in _chunks(graph, [a for a in graph.latents if branches[a]], n_places):
-        yield from _moved(beliefs, some, places, branches, n_jobs, passes, n_places)
+        yield from _moved(beliefs, some, places, branches, n_jobs, passes, n_places, needed)
 
 
 def _chunks(graph: Graph, latents: Sequence[int], n_places: int) -> Iterator[tuple[list[int], list[int]]]:
@@ -61,9 +69,9 @@ def _chunks(graph: Graph, latents: Sequence[int], n_places: int) -> Iterator[tup
         yield chunk, sorted({*walked, *(v for a in chunk for v in islice(_outwards(graph, a), n_places))})
 
 
-def _outwards(graph: Graph, start: int) -> Iterator[int]:
-    """All latents, the nearest first."""
-    ahead = [(start, -1)]
+def _outwards(graph: Graph, start: int, before: int = -1) -> Iterator[int]:
+    """All latents, the nearest first; or those of the branch that a node before has."""
+    ahead = [(start, before)]
     for v, before in ahead:
         yield v
         ahead += [(u, v) for u in graph.neighbours[v] if u != before and graph.is_latent(u)]
@@ -77,13 +85,14 @@ def _moved(
     n_jobs: int,
     passes: int,
     n_places: int,
+    needed: Needed | None,
 ) -> Iterator[Evaluated]:
     network, graph = beliefs.network, beliefs.network.graph
     at = {v: i for i, v in enumerate(places)}
     pairs = [(u, v) for u in places for v in graph.neighbours[u] if v in at]
     cavity = {(u, v): np.ascontiguousarray(beliefs.cavity(u, v).T) for u, v in pairs}
     links = [(at[u], at[v], cavity[u, v], np.ascontiguousarray(network.conditional(u, v))) for u, v in pairs]
-    tops, arrays = [], []
+    tops, arrays, least = [], [], []
     for a in some:
         for z in branches[a]:
             if graph.is_latent(z) and z not in at:
@@ -91,17 +100,27 @@ def _moved(
             tops.append((z, a))
             likelihood = cavity[z, a] if z in at else _seen(beliefs, z)
             table, prior = np.ascontiguousarray(network.conditional(z, a)), np.ascontiguousarray(network.marginals[z])
-            arrays.append((at[a], at.get(z, -1), likelihood, table, prior))
+            least.append(None if needed is None else _needed(graph, z, a, places, needed))
+            arrays.append((at[a], at.get(z, -1), likelihood, table, prior, least[-1]))
     posteriors = [np.ascontiguousarray(beliefs.posterior(v).T) for v in places]
     moved = _core.relocations(posteriors, links, arrays, beliefs.weights, passes, n_places, n_jobs)
     now, fresh = float(beliefs.weights @ beliefs.log_likelihood), graph.fresh()
-    for (z, a), (stays, goes, tables) in zip(tops, moved, strict=True):
-        for i in np.flatnonzero(~np.isnan(goes)):
+    for (z, a), own, (stays, goes, tables) in zip(tops, least, moved, strict=True):
+        with np.errstate(invalid="ignore"):
+            enough = goes - stays > (-np.inf if own is None else own)
+        for i in np.flatnonzero(enough):  # nan, where it was not tried, is never enough
             c = places[int(i)]
-            if c != a:
-                own = {(z, c): tables[i][: graph.cardinality[c]]}
-                gain = float(goes[i] - stays)
-                yield Evaluated(Move("NR", (z, a, c)), now + gain, c, network.marginals[c], own, fresh)
+            table = {(z, c): tables[i][: graph.cardinality[c]]}
+            gain = float(goes[i] - stays)
+            yield Evaluated(Move("NR", (z, a, c)), now + gain, c, network.marginals[c], table, fresh)
+
+
+def _needed(graph: Graph, z: int, a: int, places: Sequence[int], needed: Needed) -> FloatArray:
+    """What is needed at all places; where a branch cannot go, nothing is enough."""
+    own = {a, *(_outwards(graph, z, a) if graph.is_latent(z) else ())}
+    out = np.full(len(places), np.inf)
+    out[[c not in own for c in places]] = needed(z, a, [c for c in places if c not in own])
+    return out
 
 
 def _seen(beliefs: Beliefs, v: int) -> FloatArray:

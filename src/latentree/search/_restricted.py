@@ -15,6 +15,7 @@ import numpy as np
 
 from .._model import Model
 from .._options import Constraint, Number, Whole
+from .._tree import Tree
 from .._types import FloatArray
 from .._variables import Variable
 from ..engine import _core
@@ -98,12 +99,14 @@ class _Place:
     starts: FloatArray
 
 
-def evaluate(move: Move, beliefs: Beliefs, effort: Effort, rng: Generator, *, goal: float = -np.inf) -> Evaluated:
+def evaluate(
+    move: Move, beliefs: Beliefs, effort: Effort, rng: Generator, *, goal: float = -np.inf, anew: bool = False
+) -> Evaluated:
     """Maximise the restricted likelihood of a move; a candidate that cannot come near the ``goal`` is given up early.
 
-    The first start continues the current model.
+    The first start continues the current model; with ``anew``, all start from random tables instead.
     """
-    place = _MAKERS[move.kind](move, beliefs, effort.starts, rng)
+    place = _MAKERS[move.kind](move, beliefs, 1 if anew else effort.starts, rng)
     tree = trusted_tree(place.parent, place.cardinality, [-1] * len(place.nodes), map(str, place.nodes))
     columns = [Evidence(place.nodes.index(v), beliefs.codes(v).astype(np.int32)) for v in place.seen]
     columns += [Evidence(place.nodes.index(v), own.ids, own.likelihood) for v, own in place.known.items()]
@@ -111,7 +114,8 @@ def evaluate(move: Move, beliefs: Beliefs, effort: Effort, rng: Generator, *, go
     held = np.zeros(tree.size, dtype=bool)
     held[: tree.offsets[1]] = place.fixed_root
     plan = Plan(tree, columns, beliefs.weights, trusted=True)
-    runs = _core.Em(plan.core, place.starts, None, held.view(np.uint8), False)
+    starts = _drawn(tree, place, effort.starts, rng) if anew else place.starts
+    runs = _core.Em(plan.core, starts, None, held.view(np.uint8), False)
     hope = _HOPE.get(move.kind, _LONG_HOPE)
     winner = runs.compete(effort.steps, effort.tol, goal - scale, hope)  # Chickering & Heckerman's halving
     flat = runs.parameters(winner)
@@ -124,6 +128,17 @@ def evaluate(move: Move, beliefs: Beliefs, effort: Effort, rng: Generator, *, go
         {(place.nodes[i], place.nodes[place.parent[i]]): t for i, t in enumerate(tables) if i},
         beliefs.network.graph.fresh(),
     )
+
+
+def _drawn(tree: Tree, place: _Place, starts: int, rng: Generator) -> FloatArray:
+    """Random tables for a place, its root's prior as it is if that is to stay."""
+    out = rng.standard_exponential((starts, tree.size))
+    for a, b, n in zip(tree.offsets, tree.offsets[1:], tree.rows, strict=False):
+        rows = out[:, a:b].reshape(starts, n, -1)
+        out[:, a:b] = (rows / rows.sum(axis=2, keepdims=True)).reshape(starts, -1)
+    if place.fixed_root:
+        out[:, : tree.offsets[1]] = place.starts[0, : tree.offsets[1]]
+    return out
 
 
 # ---- the place of each operator -------------------------------------------------------------------------------

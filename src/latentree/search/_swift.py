@@ -6,11 +6,15 @@ other, fits all probabilities, and tries a third of the bundle if that did not p
 where a new node gains more for each parameter. It ends when nothing gains.
 
 From where it ends the tree is *perturbed*: a few moves that lose are carried out, those that lose least being the
-likeliest, and it climbs again around them; what ends higher is kept. A structure that was met before is left at once.
-The *start* is over when so many perturbations in a row have not led higher.
+likeliest, and it climbs again around them; what ends higher is kept. It does not go back to structures that are known
+and no better, and gives up when what is left to gain would not do. When the first perturbations have failed, all
+probabilities are fitted after each of the likeliest single moves. The *start* is over when so many perturbations in a
+row have not led higher, and neither have random starts of EM nor *recombination* with the ends of earlier starts
+(:mod:`latentree.search._recombine`).
 
-There are several starts, from different trees, until several of them have ended at the best score, or there have been
-enough of them. How many did so is told with the result.
+There are several starts, from stars of different sizes, the best latent class model and trees of pieces, until several
+of them have ended at the best score, or there have been enough of them. How many did so is told with the result. Starts
+that are behind, or have come to where another has been, are perturbed less.
 
 Of many variables it first makes a tree from pieces (:mod:`latentree.search._wide_start`). It climbs from there once, by
 local moves, looks first where the last step changed something, and ends when nothing gains.
@@ -20,8 +24,9 @@ from __future__ import annotations
 
 import hashlib
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -31,15 +36,16 @@ from .._table import Table
 from .._trace import Step
 from .._tree import Tree
 from ..errors import ParameterError, bad_parameter
-from ..estimation import em
+from ..estimation import em, evaluate, restart_em
 from ..method import AnyOf, Number, OneOf, Options, Text, Whole, option
 from . import _wide_start as wide_start
 from ._beliefs import Beliefs
-from ._evaluation import fitted, names_of, renumbered, whole
+from ._evaluation import names_of, renumbered, whole
 from ._independence import independent
 from ._network import Graph, Network
 from ._operators import Move
 from ._proposals import Proposal, carried_out, propose, together
+from ._recombine import children
 from ._relocate import PLACES
 from ._restricted import regularised
 from ._task import SAME, Point, SearchMethod, State, Task
@@ -73,17 +79,31 @@ _RANKS = (3.0, 100.0)
 _LOSS = (20.0, 0.1)
 """Moves are listed that lose no more than this, and this share of what the tree gains on independence."""
 _RANDOM_STARTS = 16
-"""Random starts of EM for the tree that a start has come to."""
+"""Random starts of EM for the tree that a start has come to, and for latent class models to start from."""
+_CLOSELY: Mapping[str, Any] = {"tol": 0.005, "max_iterations": 200}
+"""How closely the tree that a start ends at is fitted."""
+_FINALISTS = 4
+"""So many of them are run to the end."""
+_CHILDREN = 24
+"""Most recombinations with the ends of other starts that are fitted when a start is over."""
+_LADDER = (2, 3, 4, 5, 6, 8, 10, 12, 16, 20, 24, 32)
+"""Classes of the latent class models of which a start takes the best, until two in a row have not gained."""
 _BUNDLE = 4
 """Perturbations that are tried side by side, whatever the threads."""
+_SINGLE = 24
+"""Single moves after which all probabilities are fitted, the best first, when the first perturbations have failed."""
+_SHARE = 0.7
+"""Perturbations that may fail, for each move that is listed."""
+_AGAIN, _BEHIND = 0.2, 0.3
+"""The same, as a part: for a start that has come to where another ended, and for one that is behind."""
 _DRAWS = 8
 """Draws of a perturbation that was not tried before."""
 
 _EFFORTS: Mapping[str, tuple[int, int, int]] = {
     "low": (4, 1, 1),
-    "default": (12, 3, 6),
-    "high": (24, 4, 16),
-    "max": (24, sys.maxsize, sys.maxsize),
+    "default": (20, 3, 6),
+    "high": (40, 4, 16),
+    "max": (40, sys.maxsize, sys.maxsize),
 }
 """Failed perturbations in a row, starts that must agree, most starts."""
 
@@ -131,14 +151,20 @@ class SwiftOptions(Options):
 _FRESH: Mapping[str, Any] = {
     "start": 0,  # which start this is
     "ends": [],  # where the starts before it ended
+    "homes": [],  # their trees, each once
+    "met": {},  # structures that were met so far, and their best scores
+}
+"""What a search remembers from one start to the next."""
+_START: Mapping[str, Any] = {
     "home": None,  # the best of this start, once it has climbed
     "here": None,  # where the climb is, if that is not the best model of all
     "missed": 0,  # perturbations in a row that did not lead higher
-    "met": {},  # structures that this start has met, and their best scores
+    "looked": False,  # whether all probabilities were fitted after single moves from home
     "seed": 0,  # draws the starts of EM for the moves from home
     "active": None,  # where to look first in a tree of many variables
     "swept": None,  # its score when it was last looked at as a whole
 }
+"""What it remembers within a start."""
 
 
 class Swift(SearchMethod):
@@ -159,7 +185,7 @@ class Swift(SearchMethod):
         if task.start is None and self._piece(task):
             return wide_start.init(task, self._piece(task))
         point = self._start(task, 0, rng)
-        return State(_settled(point), "climb", memory=_FRESH)
+        return State(_settled(point), "climb", memory={**_FRESH, **_START})
 
     def _piece(self, task: Task) -> int:
         """How many variables the pieces have that the start is put together from; 0: it is a star."""
@@ -185,12 +211,31 @@ class Swift(SearchMethod):
         if self.options.root is not None:
             tree = _under(self.options.root, task.table, number % 2)
         else:
-            states, size = _kind(number, task.table.n_variables)
-            if size:
-                return self._of_pieces(task, size, rng)
-            tree = Tree.star(states, task.table.cardinalities)
+            kind, size = _kind(number, task.table.n_variables)
+            if kind != "star":
+                return self._of_pieces(task, size, rng) if kind == "pieces" else self._of_classes(task, rng)
+            tree = Tree.star(size, task.table.cardinalities)
         network = Network.from_model(Model.random(tree, task.table.variables, rng))
         return self._fitted(task, regularised(network), task.n_jobs)
+
+    def _of_classes(self, task: Task, rng: Generator) -> Point:
+        """The best latent class model, as far as few starts find it: no search ends below it."""
+        best: Point | None = None
+        missed = 0
+        for k in _LADDER:
+            task.check_time()
+            model = Model.random(Tree.star(k, task.table.cardinalities), task.table.variables, rng)
+            if not model.tree.is_regular:
+                break
+            point = self._refitted(task, Point(evaluate(model, task.table), 0.0), rng)
+            if best is None or point.score > best.score + _GAIN:
+                best, missed = point, 0
+            else:
+                missed += 1
+            if missed == 2:
+                break
+        assert best is not None
+        return best
 
     def _of_pieces(self, task: Task, size: int, rng: Generator) -> Point:
         state = wide_start.init(task, size)
@@ -203,7 +248,7 @@ class Swift(SearchMethod):
         """The next bundle of moves that raises the score, or the next perturbation that leads higher."""
         if state.phase == "pieces":
             state, made = wide_start.step(task, state, self._learn_piece, rng)
-            return (replace(state, memory=_FRESH) if state.phase == "climb" else state), made
+            return (replace(state, memory={**_FRESH, **_START}) if state.phase == "climb" else state), made
         return (self._climb if state.phase == "climb" else self._perturb)(task, state, rng)
 
     # ---- climbing -------------------------------------------------------------------------------------------------
@@ -214,7 +259,7 @@ class Swift(SearchMethod):
         around, n_places = state.memory["active"], FEW_PLACES if _wide(task) else PLACES
         if around is None:
             state = state.to("climb", swept=here.score)
-        more = {"around": around, "n_jobs": task.n_jobs, "n_places": n_places}
+        more = {"around": around, "n_jobs": task.n_jobs, "n_places": n_places, "anew": not _wide(task)}
         found = propose(task, _beliefs(task, here), rng, parallel=True, **more)
         point, done = self._bundle(task, here, found, task.n_jobs)
         if done:
@@ -225,18 +270,21 @@ class Swift(SearchMethod):
         if _wide(task):
             return replace(state, finished=True), None
         seed = int(rng.integers(2**32))
-        return state.to("perturb", home=here, seed=seed), None
+        return state.to("perturb", home=here, seed=seed, looked=False), None
 
-    def _bundle(self, task: Task, here: Point, found: Sequence[Proposal], n_jobs: int) -> tuple[Point, list[Proposal]]:
+    def _bundle(
+        self, task: Task, here: Point, found: Sequence[Proposal], n_jobs: int, avoid: Collection[str] = ()
+    ) -> tuple[Point, list[Proposal]]:
         """Carry out what can be done together; if that does not pay, a third of it, and so on."""
         most, tries = None, 0
         left = list(found)
         while left and tries < 5:
             network, done = carried_out(together(left, here.network.graph, most), here.network)
-            point = self._fitted(task, network, n_jobs)
-            if point.score > here.score + _GAIN:
-                return point, done
-            tries += 1
+            if not avoid or _name(network.graph) not in avoid:
+                point = self._fitted(task, network, n_jobs)
+                if point.score > here.score + _GAIN:
+                    return point, done
+                tries += 1
             if len(done) > 1:
                 most = max(1, len(done) // 3)
             else:
@@ -248,12 +296,14 @@ class Swift(SearchMethod):
     def _perturb(self, task: Task, state: State, rng: Generator) -> tuple[State, Step | None]:
         """Carry out a few moves that lose and climb around them, several times over; what ends higher counts."""
         home: Point = state.memory["home"]
-        trials, _, _ = self.options.limits
-        behind = home.score < max(state.memory["ends"], default=-np.inf) - SAME
-        if state.memory["missed"] >= (trials // 2 if behind else trials):
+        losing = self._losing(task, state)
+        if state.memory["missed"] >= self._patience(state, len(losing)):
             return self._next_start(task, state, rng)
-        met = {**state.memory["met"], _name(home.network.graph): home.score}
-        drawn = self._drawn(self._losing(task, state), home, met, rng)
+        if state.memory["missed"] >= _BUNDLE and not state.memory["looked"]:
+            return self._look(task, state.to("perturb", looked=True), losing, rng)
+        name = _name(home.network.graph)
+        met = {**state.memory["met"], name: max(home.score, state.memory["met"].get(name, -np.inf))}
+        drawn = self._drawn(losing, home, met, rng)
         if not drawn:
             return self._next_start(task, state, rng)
         results = task.map(lambda few, rng: self._around(task, home, few, met, rng), drawn, rng, stage="perturbations")
@@ -268,6 +318,35 @@ class Swift(SearchMethod):
             return _moved(state, home, end, drawn[best], len(drawn))
         return state, None
 
+    def _look(self, task: Task, state: State, losing: Sequence[Proposal], rng: Generator) -> tuple[State, Step | None]:
+        """Fit all probabilities after single moves, which restricted likelihood may have for worse than they are."""
+        home: Point = state.memory["home"]
+        met = dict(state.memory["met"])
+        best, by = home, losing[:0]
+        for p in losing[:_SINGLE]:
+            network, done = carried_out([p], home.network)
+            name = _name(network.graph)
+            if name not in _known(met, home):
+                task.check_time()
+                point = self._fitted(task, network, task.n_jobs)
+                if p.move.kind in ("SI", "SD"):  # other states may mean something else altogether
+                    point = max(point, self._refitted(task, point, rng), key=lambda own: own.score)
+                met[name] = point.score
+                if point.score > best.score + _GAIN:
+                    best, by = point, done
+        state = state.to("perturb", met=met)
+        return _moved(state, home, best, by, len(losing), missed=0) if by else (state, None)
+
+    def _patience(self, state: State, moves: int) -> int:
+        """Perturbations in a row that may fail: fewer where moves are few, or where others have been or are ahead."""
+        home: Point = state.memory["home"]
+        most: int = self.options.limits[0]
+        if any(_name(p.network.graph) == _name(home.network.graph) for p in state.memory["homes"]):
+            share = _AGAIN
+        else:
+            share = _BEHIND if home.score < max(state.memory["ends"], default=-np.inf) - SAME else 1.0
+        return min(most, max(1, int(share * min(most, _SHARE * moves))))
+
     def _losing(self, task: Task, state: State) -> list[Proposal]:
         """All moves from home, those included that lose, the best first; found once for each home."""
         home: Point = state.memory["home"]
@@ -277,15 +356,15 @@ class Swift(SearchMethod):
             tree, none = (task.criterion.estimate(fit.log_likelihood, fit.model.tree) for fit in fits)
             loss = least + share * max(tree - none, 0.0)
             own = np.random.default_rng(state.memory["seed"])
-            found = propose(task, _beliefs(task, home), own, parallel=True, least=-loss, n_jobs=task.n_jobs)
+            found = propose(task, _beliefs(task, home), own, parallel=True, least=-loss, anew=True, n_jobs=task.n_jobs)
             self._listed = home.fit.model, found
         return self._listed[1]
 
     def _drawn(
         self, found: Sequence[Proposal], home: Point, met: Mapping[str, float], rng: Generator
     ) -> list[list[Proposal]]:
-        """Perturbations that lead to structures not met before."""
-        out, new = [], set(met)
+        """Perturbations that lead to structures not met before, or to better ones."""
+        out, new = [], _known(met, home)
         for _ in range(_DRAWS * _BUNDLE):
             reach = np.exp(rng.uniform(*np.log(_RANKS)))
             order = np.argsort(np.arange(len(found)) + rng.exponential(reach, len(found)), kind="stable")
@@ -302,7 +381,11 @@ class Swift(SearchMethod):
     def _around(
         self, task: Task, home: Point, few: Sequence[Proposal], met: Mapping[str, float], rng: Generator
     ) -> tuple[Point, list[tuple[str, float]]]:
-        """Where a perturbation and a climb around it lead, and the structures it passes."""
+        """Where a perturbation and a climb around it lead, and the structures it passes.
+
+        It does not go back to what is known and no better than home.
+        """
+        known = _known(met, home)
         network, done = carried_out(few, home.network)
         point = self._fitted(task, network, 1)
         around = _near(home.network.graph, network.graph, done)
@@ -314,16 +397,42 @@ class Swift(SearchMethod):
                 return point, passed
             task.check_time()
             found = propose(task, _beliefs(task, point), rng, around=around)
-            after, done = self._bundle(task, point, found, 1)
+            hope = sum(p.gain for p in together(found, point.network.graph))
+            if hope < (home.score - point.score) * 2.0 ** (len(passed) - 2):  # the later, the more it must promise
+                return point, passed
+            after, done = self._bundle(task, point, found, 1, known)
             if not done:
                 return point, passed
             around |= _near(point.network.graph, after.network.graph, done)
             point = after
 
     def _refitted(self, task: Task, home: Point, rng: Generator) -> Point:
-        """The same tree, fitted from random starts as well."""
-        fit = fitted(task, (_RANDOM_STARTS, self.options.iterations, self.options.tol), home.fit.model, rng)
+        """The same tree, fitted from random starts; beside the present fit they would be given up too early."""
+        own = {"n_init": _RANDOM_STARTS, "finalists": _FINALISTS, "tol": self.options.tol}
+        steps, jobs = self.options.iterations, task.n_jobs
+        fit = restart_em(
+            home.fit.model, task.table, rng=rng, max_iterations=steps, n_jobs=jobs, budget=task.clock, **own
+        )
         return Point(fit, task.criterion(fit))
+
+    def _converged(self, task: Task, home: Point) -> Point:
+        """The same tree fitted more closely, so that ends can be compared."""
+        fit = whole(em(home.fit.model, task.table, budget=task.clock, n_jobs=task.n_jobs, **_CLOSELY))
+        point = Point(fit, task.criterion(fit))
+        return point if point.score > home.score else home
+
+    def _recombined(self, task: Task, state: State) -> Point | None:
+        """The best child of where this start has come to and where others ended, if it is better than all of them."""
+        home: Point = state.memory["home"]
+        best = max([home.score, *state.memory["ends"]])
+        others = sorted(state.memory["homes"], key=lambda p: -p.score)
+        networks = (child for p in others for child in children(home.network, p.network, task.table))
+        for network in islice((n for n in networks if _name(n.graph) not in state.memory["met"]), _CHILDREN):
+            task.check_time()
+            point = self._fitted(task, network, task.n_jobs)
+            if point.score > best + SAME:
+                return point
+        return None
 
     def _next_start(self, task: Task, state: State, rng: Generator) -> tuple[State, Step | None]:
         """The start is over: look whether enough of them agree, and begin the next if not."""
@@ -332,9 +441,16 @@ class Swift(SearchMethod):
         if trials and (other := self._refitted(task, home, rng)).score > home.score + SAME:
             made = other.step("perturb", "EM", "other probabilities, from random starts")
             return _reached(state.to("climb", missed=0), other), made
-        ends = [*state.memory["ends"], home.score]
+        if trials and (child := self._recombined(task, state)) is not None:
+            made = child.step("perturb", "recombine", "a part of it as where another start ended")
+            return _reached(state.to("climb", missed=0), child), made
+        home = self._converged(task, home)
+        state = _reached(state, home) if home.score > state.score else state
+        ends, homes = [*state.memory["ends"], home.score], list(state.memory["homes"])
+        if _name(home.network.graph) not in {_name(p.network.graph) for p in homes}:
+            homes.append(home)
         best, number = max(ends), len(ends)
-        state = state.to("climb", **{**_FRESH, "ends": ends, "start": number})
+        state = state.to("climb", **{**_START, "ends": ends, "homes": homes, "start": number})
         if number >= starts or sum(end > best - SAME for end in ends) >= agree or task.start is not None:
             return replace(state, finished=True), None
         point = self._start(task, number, rng)
@@ -395,12 +511,14 @@ def _settled(point: Point) -> Point:
     return Point(point.fit, point.score)
 
 
-def _kind(number: int, n_variables: int) -> tuple[int, int]:
-    """The states of the star that a start begins with, and the size of pieces if it is put together from these."""
-    turn, kind = divmod(number, 4)
-    if kind == 2 and n_variables >= 2 * LEAST_PIECE:
-        return 0, max(LEAST_PIECE, n_variables // (3 - turn % 2))
-    return (2, 3, 5, 4)[kind] + 2 * turn * (kind > 1), 0
+def _kind(number: int, n_variables: int) -> tuple[str, int]:
+    """What a start begins with: a star of so many states, a tree of pieces of a size, or a latent class model."""
+    turn, kind = divmod(number, 5)
+    if kind == 2:
+        return "classes", 0
+    if kind == 3 and n_variables >= 2 * LEAST_PIECE:
+        return "pieces", max(LEAST_PIECE, n_variables // (3 - turn % 2))
+    return "star", (2, 3, 0, 5, 4)[kind] + 2 * turn * (kind > 2)
 
 
 def _moved(
@@ -443,6 +561,11 @@ def _surroundings(graph: Graph, move: Move) -> set[int]:
     nodes = move.nodes[: {"SI": 1, "NI": 3, "UN": 2, "NE": 2}.get(move.kind)]
     own = {v for v in nodes if v in graph.neighbours}
     return own.union(*(graph.neighbours[v] for v in own)) if own else set()
+
+
+def _known(met: Mapping[str, float], home: Point) -> set[str]:
+    """Structures that are no better than home, as far as seen."""
+    return {name for name, score in met.items() if score <= home.score + _GAIN}
 
 
 def _name(graph: Graph) -> str:
