@@ -1,12 +1,13 @@
-"""How well commands keep to ``--time-limit`` on a wide table: ``python -m benchmarks.limits``.
+"""How well commands keep to ``--time-limit`` and Ctrl-C: ``python -m benchmarks.limits``.
 
-Prints wall and processor seconds of each command on 1,000 rows of 5,000 variables drawn from 50 latents. One second more
-than the limit is allowed for. Run it on a machine that does nothing else.
+Each command runs in a process of its own whose clock counts its processor seconds (one thread), so that other work on the
+machine does not matter: what is printed is what an idle machine would show. One second after the limit, or after Ctrl-C,
+is allowed for. A negative number says that a command ended before its limit.
 """
 
 from __future__ import annotations
 
-import os
+import signal
 import subprocess
 import sys
 import tempfile
@@ -15,12 +16,20 @@ from pathlib import Path
 
 import numpy as np
 
-COMMANDS = (["learn", "--report", "r.html"], ["learn", "--json"], ["fit", "--classes", "1-4"], ["fit"])
-LIMITS = (3, 5, 10, 20)
+TABLES = {"1,000 x 5,000": (1000, 50, 100), "200,000 x 20": (200_000, 4, 5), "2,000 x 150": (2000, 10, 15)}
+COMMANDS = (
+    ["learn", "--report", "r.html", "--out", "m.json"],
+    ["learn", "--json"],
+    ["fit", "--classes", "1-6"],
+    ["fit", "--assign", "rows.csv"],
+    ["compare", "--classes", "1-6"],
+    ["sample", "--classes", "3"],
+)
+LIMITS, INTERRUPTS = (4, 8), (2, 5)
 
 
-def table(path: Path, rows: int = 1000, latents: int = 50, each: int = 100) -> None:
-    """Write the table."""
+def table(path: Path, rows: int, latents: int, each: int) -> None:
+    """Write a table whose columns follow latent variables in groups."""
     rng = np.random.default_rng(0)
     hidden = np.repeat(rng.integers(0, 3, (rows, latents)), each, axis=1)
     codes = (hidden + (rng.random(hidden.shape) < 0.3)) % 3
@@ -28,21 +37,60 @@ def table(path: Path, rows: int = 1000, latents: int = 50, each: int = 100) -> N
     np.savetxt(path, codes, fmt="%d", delimiter=",", comments="", header=header)
 
 
+def run(interrupt: bool, seconds: float, args: list[str]) -> None:
+    """Run a command here, and print the processor seconds that it used after its limit, or after Ctrl-C."""
+    time.monotonic = time.perf_counter = time.process_time
+    from latentree.cli import main as command
+
+    since = [seconds]
+
+    def stop(number: int, frame: object) -> None:
+        since[:] = [time.process_time()]
+        signal.raise_signal(signal.SIGINT)
+
+    if interrupt:
+        signal.signal(signal.SIGPROF, stop)
+        signal.setitimer(signal.ITIMER_PROF, max(seconds - time.process_time(), 1e-3))
+    sys.argv = ["latentree", *args, *([] if interrupt else ["--time-limit", f"{seconds:g}"])]
+    try:
+        command()
+    except SystemExit:
+        pass
+    finally:
+        signal.setitimer(signal.ITIMER_PROF, 0)
+        print(f"after {time.process_time() - since[0]:.2f}", file=sys.stderr)
+
+
+def measured(folder: Path, interrupt: bool, seconds: float, args: list[str]) -> str:
+    """Processor seconds after the limit, or after Ctrl-C."""
+    program = [sys.executable, __file__, "int" if interrupt else "limit", str(seconds), *args]
+    told = subprocess.run(program, cwd=folder, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True).stderr
+    return told.rsplit("after ", 1)[-1].strip()
+
+
 def main() -> None:
-    """Time every command with every limit."""
-    print("| command | limit s | wall s | processor s |\n|---|---|---|---|")
+    """Measure every command on every table."""
+    heads = [*(f"limit {s} s" for s in LIMITS), *(f"Ctrl-C after {s} s" for s in INTERRUPTS)]
+    print(f"| table | command | {' | '.join(heads)} |\n|---|---|{'---|' * len(heads)}")
     with tempfile.TemporaryDirectory() as folder:
-        table(Path(folder, "wide.csv"))
-        for name, *more in COMMANDS:
-            for limit in LIMITS:
-                args = [name, "wide.csv", *more, "--out", f"{limit}-{name}.json", "--force", "--time-limit", str(limit)]
-                began = time.perf_counter()
-                program = [sys.executable, "-m", "latentree.cli", *args]
-                process = subprocess.Popen(program, cwd=folder, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-                _, _, used = os.wait4(process.pid, 0)
-                wall, cpu = time.perf_counter() - began, used.ru_utime + used.ru_stime
-                print(f"| {' '.join([name, *more])} | {limit} | {wall:.1f} | {cpu:.1f} |", flush=True)
+        for name, shape in TABLES.items():
+            table(Path(folder, "data.csv"), *shape)
+            for command, *more in COMMANDS:
+                args = [
+                    command,
+                    "data.csv",
+                    *more,
+                    "--n-jobs",
+                    "1",
+                    *(["--force"] if {"--out", "--assign"} & {*more} else []),
+                ]
+                cells = [measured(Path(folder), False, s, args) for s in LIMITS]
+                cells += [measured(Path(folder), True, s, args) for s in INTERRUPTS]
+                print(f"| {name} | {' '.join([command, *more])} | {' | '.join(cells)} |", flush=True)
 
 
 if __name__ == "__main__":
-    main()
+    if len(sys.argv) > 3:
+        run(sys.argv[1] == "int", float(sys.argv[2]), sys.argv[3:])
+    else:
+        main()

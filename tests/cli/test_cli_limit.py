@@ -126,3 +126,15 @@ def test_ctrl_c_after_the_work_does_not_lose_it(command, run, monkeypatch):
         monkeypatch.setattr(latentree.report, "describe", interrupted)
     done = run(command, "hiv_test", "--out", "m.json", code=130)
     assert "this is its result" in done.stderr and lt.load("m.json").provenance["reason"] != "interrupted"
+
+
+def test_statistics_that_no_time_is_left_for_are_left_out_and_that_is_said(run):
+    """On 200,000 rows they take longer than the second of grace."""
+    told = Finishing(float("inf"), interrupted=True, for_statistics=1.0)
+    assert told.without_statistics()
+    assert not Finishing(float("inf"), interrupted=True, for_statistics=0.1).without_statistics()
+    assert Finishing(
+        float("inf"), interrupted=False, last=time.monotonic() + 1, for_statistics=2.0
+    ).without_statistics()
+    short = described(None).without_statistics("No time was left for statistics.")
+    assert "No time was left for statistics." in short.to_html().html and "<h2>Fit</h2>" not in short.to_html().html

@@ -257,3 +257,25 @@ def test_classifier_has_no_impossible_rows(frame):
     assert (p > 0).all() and clf.estimate_.kind == "map"
     exact = LatentTreeClassifier(prior=None, random_state=0).fit(frame[["V1", "V2", "V3"]], frame["V4"])
     assert exact.estimate_.kind == "ml" and exact.score_ == pytest.approx(clf.score_)
+
+
+def test_no_plan_is_compiled_to_choose_a_prior_when_the_time_is_over(monkeypatch):
+    """One plan for the step towards the prior, none for parts of the data, none for the counts of a star."""
+    table = lt.datasets.load("hiv_test")
+    fit = lt.fit_classes(table, 2, rng=np.random.default_rng(0))
+    made, compile_ = [], Plan.__init__
+    monkeypatch.setattr(Plan, "__init__", lambda self, *a, **o: (made.append(1), compile_(self, *a, **o))[1])
+    again, estimate = smoothed(fit, "auto", budget=Budget(seconds=0))
+    assert len(made) == 1 and estimate.chosen == "default"
+    assert again.counts.log_likelihood == pytest.approx(log_likelihood(again.model, table), abs=1e-9)
+    np.testing.assert_allclose(
+        again.counts.vector, Plan.of(again.model, table).evaluate(again.model.parameters).vector, atol=1e-9
+    )
+
+
+def test_an_interrupted_search_chooses_no_prior(monkeypatch):
+    def interrupt(*_):
+        raise KeyboardInterrupt
+
+    run = lt.learn(lt.datasets.load("carcinoma"), rng=np.random.default_rng(0), on_step=interrupt)
+    assert run.reason.value == "interrupted" and run.estimate.chosen == "default"

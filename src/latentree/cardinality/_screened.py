@@ -19,6 +19,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -56,8 +57,11 @@ merged."""
 LOOK, FALLS = 8, 3
 """States from which on the best are split instead, and numbers of states without a better score that end the look."""
 
-AGREE, MOSTLY, QUARTER = 3, 0.75, 0.25
-"""It is enough if so many have found the best fit: three in four of the starts, or one in four of those improved."""
+AGREE, MOSTLY = 3, 0.75
+"""So many must have found the best fit before it ends because of that; three in four are enough."""
+
+CONFIRM = 128
+"""Most starts with the best number of states before it hops."""
 
 SAME = 0.1
 """Ends of EM at a gain of 0.01 that differ by less in the log-likelihood are the same optimum."""
@@ -161,7 +165,10 @@ class Screened(Learner):
         best = int(state.fit.model.tree.cardinality[0])
         made = {int(k): int(n) for k, n, _ in state.memory["tried"]}
         near = (k for k in (best, best + 1, best - 1) if 1 < k <= task.max_states)
-        return next((k for k in near if made.get(k, 0) < MANY), None)
+        unsure = next((k for k in near if made.get(k, 0) < MANY), None)
+        if unsure is not None or best == 1 or agreed(state):
+            return unsure
+        return best if 4 * enough_ends(_own_ends(state)) <= CONFIRM and made[best] < CONFIRM else None
 
     # ---- phases ----------------------------------------------------------------------------------------------
 
@@ -253,10 +260,32 @@ def agreed(state: LearnerState) -> bool:
     """Whether independent starts agree in the best fit; with one state there is but one."""
     if not _is_star(state.fit) or state.fit.model.tree.cardinality[0] == 1:
         return _is_star(state.fit)
-    own, rounds = [end for end in state.memory["ends"] if end[0] == state.fit.n_parameters], state.memory["rounds"]
     return any(
-        found_again(state, ends) >= max(AGREE, share * len(ends)) for ends, share in ((own, MOSTLY), (rounds, QUARTER))
+        found_again(state, ends) >= max(AGREE, 0 if len(ends) >= enough_ends(ends) else MOSTLY * len(ends))
+        for ends in (_own_ends(state), state.memory["rounds"])
     )
+
+
+def enough_ends(ends: Sequence[Sequence[float]]) -> int:
+    """How many ends are enough, by how many of them differ.
+
+    The rule of [BoenderRinnooyKan1987] for local searches from random starts: if n of them met w different
+    optima, w (n - 1) / (n - w - 2) are expected in all (all numbers and shares of optima being equally likely
+    beforehand); it is enough when that is at most w + 1/2.
+
+    Examples
+    --------
+    >>> [enough_ends([[1, 10.0 * i] for i in range(w)]) for w in (1, 2, 3)]
+    [7, 16, 29]
+    """
+    ordered = sorted((size, value) for size, value in ends)
+    w = 1 + sum(a[0] != b[0] or b[1] - a[1] > SAME for a, b in pairwise(ordered))
+    return 2 * w * w + 3 * w + 2
+
+
+def _own_ends(state: LearnerState) -> list[list[float]]:
+    """What independent starts with the best number of states have reached."""
+    return [end for end in state.memory["ends"] if end[0] == state.fit.n_parameters]
 
 
 def _is_star(fit: Fit) -> bool:
