@@ -8,14 +8,8 @@
 import latentree as lt
 from latentree.report.figures import plot_profiles, plot_scores, plot_tree
 
-bills = [
-    "handicapped infants", "water project", "budget resolution", "physician fee freeze", "El Salvador aid",
-    "religion in schools", "anti-satellite ban", "Nicaragua aid", "MX missile", "immigration",
-    "synfuels cutback", "education spending", "superfund", "crime", "duty-free exports", "South Africa act",
-]  # fmt: skip
-votes = lt.datasets.load_frame("voting")
-votes.columns = bills
-votes = votes.astype(object).replace({0: "no", 1: "yes"})
+members = lt.datasets.load_frame("voting")
+votes = members.drop(columns="party")  # which is not a vote; it comes back at the end
 votes.iloc[:3, :6]
 
 # %% [markdown]
@@ -63,7 +57,7 @@ print(tree.summary())
 # How does someone vote on the MX missile who was for aid to Nicaragua and against the budget resolution?
 
 # %%
-tree.query("MX missile", {"Nicaragua aid": "yes", "budget resolution": "no"})
+tree.query("mx-missile", {"aid-to-nicaraguan-contras": "yes", "adoption-of-the-budget-resolution": "no"})
 
 # %% [markdown]
 # The explorer page answers such questions by clicking: *What if* in the panel, values of any bills, and everything

@@ -129,9 +129,17 @@ def test_files_of_other_programs(run, tmp_path):
 
     frame = pd.DataFrame({"q": [1, 2, 3, 9] * 10, "r": [1, 2] * 20})
     labels = {"q": {1: "nie", 2: "manchmal", 3: "oft", 9: "k.A."}, "r": {1: "ja", 2: "nein"}}
-    statistics.write_sav(frame, tmp_path / "s.sav", variable_value_labels=labels, missing_ranges={"q": [9]})
+    statistics.write_sav(
+        frame,
+        tmp_path / "s.sav",
+        column_labels={"q": "How often?"},
+        variable_value_labels=labels,
+        missing_ranges={"q": [9]},
+    )
     shown = run("fit", "s.sav", "--classes", "1", "--out", "m.json").stdout
     assert "manchmal" in shown and "k.A." not in shown
+    labels = {own["name"]: own.get("label") for own in json.loads(run("show", "m.json", "--json").stdout)["nodes"]}
+    assert labels["q"] == "How often?"
     openpyxl = pytest.importorskip("openpyxl")
     book = openpyxl.Workbook()
     book.create_sheet("data").append(["q", "r"])

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import csv
 import doctest
+import gzip
+import re
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -173,3 +177,72 @@ def test_examples():
     result = doctest.testmod(datasets)
     assert result.failed == 0
     assert result.attempted > 0
+
+
+# ---- codebooks -----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", datasets.names())
+def test_every_shipped_set_has_a_codebook(name):
+    book, about = datasets.codebook(name), datasets.describe(name)
+    columns = [column for column in datasets.read(name).columns if column != about.weights]
+    assert [own.name for own in book.entries] == columns
+    assert not any(re.fullmatch(r"x\d+", own.column) and own.name == own.column for own in book.entries)
+    assert all(own.text or "lost" in book.note or name in ("audiology", "soybean") for own in book.entries)
+    for variable in datasets.load(name).variables:
+        assert variable.label == book[variable.name].text
+        if not book.keep_codes:
+            assert variable.states == tuple(book[variable.name].values.values())
+
+
+@pytest.mark.parametrize("name", [name for name in datasets.names() if not datasets.codebook(name).keep_codes])
+def test_names_and_words_change_no_code(name):
+    """Rows, columns and states are in the order of the files: results are those of earlier versions."""
+    with gzip.open(Path(datasets.__file__).parent / "data" / f"{name}.csv.gz", "rt") as file:
+        _, *rows = csv.reader(file)
+    table = datasets.load(name)
+    width = table.n_variables
+    raw = np.array([[-1 if cell == "?" else int(cell) for cell in row[:width]] for row in rows])
+    assert np.array_equal(table.codes[table.inverse], raw)
+
+
+def test_published_counts():
+    """Counts as the repository publishes them, value by value."""
+
+    def counts(name, column):
+        return datasets.load_frame(name)[column].value_counts().to_dict()
+
+    assert counts("mushroom", "odor") == {
+        "none": 3528, "foul": 2160, "spicy": 576, "fishy": 576, "almond": 400, "anise": 400, "pungent": 256,
+        "creosote": 192, "musty": 36,
+    }  # fmt: skip
+    assert counts("abalone", "sex") == {"male": 1528, "infant": 1342, "female": 1307}
+    assert counts("adult", "sex") == {"Male": 32650, "Female": 16192}
+    assert counts("heart", "sex") == {"male": 206, "female": 97}
+    assert counts("voting", "party") == {"democrat": 267, "republican": 168}
+    votes = datasets.load_frame("voting")
+    by_party = votes.groupby("party")["physician-fee-freeze"].value_counts().to_dict()
+    assert by_party == {
+        ("democrat", "no"): 245,
+        ("democrat", "yes"): 14,
+        ("republican", "yes"): 163,
+        ("republican", "no"): 2,
+    }
+
+
+def test_the_party_is_outside_the_fit():
+    assert list(datasets.load_frame("voting").columns)[-1] == "party"
+    assert "party" not in datasets.load("voting").names and datasets.load("voting").n_variables == 16
+
+
+@pytest.mark.filterwarnings("ignore:Column 'veil-type' has one value only")
+@pytest.mark.parametrize("backend", ["pandas", "polars"])
+def test_frames_have_the_order_of_the_codebook(backend):
+    for name in ("mushroom", "heart", "solar"):
+        same = table_from(datasets.load_frame(name, backend=backend))
+        assert same.variables == datasets.load(name).variables
+
+
+def test_names_that_are_lost_are_said_to_be():
+    assert all("lost" in datasets.codebook(name).note for name in ("credit", "shuttle", "house_building"))
+    assert datasets.codebook("coil42").entries == ()

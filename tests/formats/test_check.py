@@ -62,6 +62,11 @@ def test_what_is_decided_is_not_asked_again():
     assert [own.name for own in found.columns] == ["item", "weight"]
 
 
+def test_blanks_around_cells_do_not_count():
+    found = check({"a": ["x", " x", "y"] * 20, "b": ["1", "2", "1 "] * 20})
+    assert [own.n_values for own in found.columns] == [2, 2] and not any(own.findings for own in found.columns)
+
+
 def test_plain_data_need_nothing():
     found = check({"a": ["x", "y"] * 20, "b": [0, 1, 2, 3] * 10})
     assert found.recipe == Recipe() and "can be used as they are" in str(found)

@@ -15,7 +15,7 @@ from latentree import DataError, FileFormatError, LatentreeWarning, Table
 from latentree.errors import LatentreeError
 from latentree.formats import DATA_FORMATS, read_frame
 
-DATA = Path(__file__).parent / "data"
+SHEETS = Path(__file__).parent / "sheets"
 LABELS = {"oft": {1: "nie", 2: "manchmal", 3: "oft", 9: "k.A."}, "sex": {1: "männlich", 2: "weiblich", 3: "divers"}}
 TEXTS = {"oft": "Wie oft lesen Sie?", "sex": "Geschlecht"}
 FRAME = pd.DataFrame({"oft": [1, 2, 9, 3, 1, None], "sex": [1, 2, 2, 1, 1, 2]})
@@ -140,7 +140,7 @@ def test_excel(workbook):
 
 def test_old_excel():
     pytest.importorskip("python_calamine")
-    frame = read_frame(DATA / "survey.xls")  # written by xlwt
+    frame = read_frame(SHEETS / "survey.xls")  # written by xlwt
     assert frame.values() == {"Geschlecht": ["w", "m", "w", None], "Zufrieden": [1, 2, 2, 1]}
 
 

@@ -84,6 +84,13 @@ def _show_classes(model: Model) -> None:
     grid(["variable", "state", *classes], rows, right=classes)
 
 
+def _words(model: Model, v: int) -> dict[str, str]:
+    """What a variable is in words, and where the order of its states comes from, if that is known."""
+    column = int(model.tree.variable[v])
+    own = None if column < 0 else model.variables[column]
+    return {} if own is None else {name: text for name in ("label", "order") if (text := getattr(own, name))}
+
+
 def _document(model: Model) -> dict[str, Any]:
     tree = model.tree
     known = {name: model.provenance.get(name) for name in SCORES}
@@ -96,6 +103,7 @@ def _document(model: Model) -> dict[str, Any]:
                 "parent": tree.names[tree.parent[v]] if v else None,
                 "latent": bool(tree.variable[v] < 0),
                 "states": model.states(v),
+                **_words(model, v),
                 "marginal": marginal,
                 "table": model.table(v),
             }

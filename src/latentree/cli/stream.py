@@ -104,7 +104,7 @@ class Reader:
         own = [v for v in self.model.variables if v.name in raw or v.name not in self.optional]
         named = recipe.weights if recipe.weights in raw or self.options["weights"] is not None else None
         if named is not None and named not in raw:
-            from ..formats._frame import no_column
+            from ..formats._asked import no_column
 
             raise no_column(str(named), list(raw), "weights")
         given = named if named is not None else frame.weights

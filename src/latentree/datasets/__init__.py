@@ -152,8 +152,9 @@ def load(name: str, *, data_dir: str | os.PathLike[str] | None = None) -> Table:
     >>> load("hiv_test")
     <Table: 428 rows, 9 distinct, 4 variables>
     """
+    from ..formats._asked import MISSING_TEXTS
     from ..formats._coding import learn
-    from ..formats._frame import MISSING_TEXTS, code_columns, read_weights
+    from ..formats._frame import code_columns, read_weights
 
     entry = describe(name)
     frame = read(name, data_dir=data_dir)
@@ -183,9 +184,9 @@ def load_frame(name: str, *, data_dir: str | os.PathLike[str] | None = None, bac
     """
     import narwhals as nw
 
+    from ..formats._asked import MISSING_TEXTS
     from ..formats._coding import numbers_of
     from ..formats._columns import Column
-    from ..formats._frame import MISSING_TEXTS
 
     columns: dict[str, list[Any]] = {}
     orders: dict[str, list[str]] = {}

@@ -25,7 +25,7 @@ from ._columns import Column, column_from
 from ._frame import raw_columns
 from ._recipe import Recipe
 from ._scales import scale_order
-from ._suspects import DATE, WEIGHT_NAME, missing_numbers, missing_words
+from ._suspects import DATE, ID_NAME, WEIGHT_NAME, missing_numbers, missing_words
 from ._warnings import MANY_STATES, alike_groups
 
 __all__ = ["Check", "ColumnCheck", "check"]
@@ -211,9 +211,7 @@ class _Look:
             column = with_points(column, gone, every=False)
         counts = column.counts(None)
         kept = (counts > 0) & ~gone.among(column.levels, column.untyped)
-        levels = [column.levels[i] for i in np.flatnonzero(kept).tolist()]
-        self.values = [v.strip() if isinstance(v, str) else v for v in levels]
-        self.counts = counts[kept]
+        self.values, self.counts = _merged([column.levels[i] for i in np.flatnonzero(kept).tolist()], counts[kept])
         self.n_cells = len(column)
         self.codes = tuple(missing_words(self.values)) if not column.declared else ()
         left = np.array([str(v) not in self.codes for v in self.values], dtype=bool)
@@ -268,6 +266,10 @@ class _Look:
     def _differ(self) -> bool:
         return self.total >= IDENTIFIER_ROWS and len(self.values) > IDENTIFIER_SHARE * self.total
 
+    @property
+    def _numbers_cases(self) -> bool:
+        return self.numbers is not None and (ID_NAME.fullmatch(self.name) is not None or _runs(self.numbers))
+
     def kind(self) -> str:
         """What kind of column it is."""
         if self.column is None:
@@ -283,7 +285,7 @@ class _Look:
             words = float(np.mean([len(t.split()) for t in texts]))
             if words >= LONG_WORDS and len(texts) > LONG_SHARE * self.total:
                 return "free text"
-        if self._differ and (self.numbers is None or (self.is_whole and _runs(self.numbers))):
+        if self._differ and (self.numbers is None or (self.is_whole and self._numbers_cases)):
             return "identifier"
         return "numbers" if self.to_cut else "answers"
 
@@ -333,6 +335,15 @@ class _Look:
         if kind == "numbers":
             return f"cut into {BINS} bins{codes}"
         return f"use{codes}"
+
+
+def _merged(levels: Sequence[Any], counts: FloatArray) -> tuple[list[Any], FloatArray]:
+    """Values without the blanks around them, each once."""
+    total: dict[tuple[type, Any], float] = {}
+    for level, count in zip(levels, counts.tolist(), strict=True):
+        value = level.strip() if isinstance(level, str) else level
+        total[type(value), value] = total.get((type(value), value), 0.0) + count
+    return [value for _, value in total], np.array(list(total.values()))
 
 
 def _shown(value: Any) -> str:

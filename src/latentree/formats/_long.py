@@ -17,10 +17,11 @@ from .._table import Table
 from .._types import FloatArray, IntArray
 from .._variables import Variable
 from ..errors import Advice, DataError, Row, bad_parameter
+from ._asked import MISSING_TEXTS, no_column
 from ._bins import bin_labels
 from ._coding import Missing, numbers_of
 from ._columns import Column, Frame, column_from
-from ._frame import MISSING_TEXTS, no_column, raw_columns, read_weights
+from ._frame import raw_columns, read_weights
 
 __all__ = ["Long", "from_long"]
 

@@ -165,7 +165,7 @@ class Recipe:
     @property
     def missing_codes(self) -> frozenset[str]:
         """All cells that count as missing."""
-        from ._frame import MISSING_TEXTS
+        from ._asked import MISSING_TEXTS
 
         return frozenset({"", *(MISSING_TEXTS if self.default_missing else ()), *self.missing})
 
@@ -258,7 +258,7 @@ class Recipe:
         return frame if self.rows is None else self.long(frame).frame()
 
     def _check_names(self, found: Collection[str]) -> None:
-        from ._frame import no_column
+        from ._asked import no_column
 
         for name in self.missing_in or ():
             if name not in found:

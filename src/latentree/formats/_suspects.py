@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from .._types import FloatArray
 
-__all__ = ["DATE", "WEIGHT_NAME", "missing_numbers", "missing_words"]
+__all__ = ["DATE", "ID_NAME", "WEIGHT_NAME", "missing_numbers", "missing_words"]
 
 WORDS = frozenset(
     word.strip()
@@ -43,6 +43,12 @@ DATE = re.compile(
 WEIGHT_NAME = re.compile(
     r"(.*[_ .-])?(w|wt|wgt|weight|weights|pweight|sample_?weight|gewicht|gewichtung|gew|hrf|poids|pond(eration)?|peso|"
     r"ponderaci[oó]n|freq|frequency|count|counts|anzahl|häufigkeit|n)([_ .-]?\d*)",
+    re.IGNORECASE,
+)
+
+ID_NAME = re.compile(
+    r"(.*[_ .-])?(id|ids|nr|no|num|number|key|uid|uuid|index|row|case|record|respondent|patient|subject|lfd|fall|kunde|"
+    r"customer|participant|teilnehmer)([_ .-]?(id|nr|no|number))?",
     re.IGNORECASE,
 )
 

@@ -22,17 +22,14 @@ from .._table import Table
 from .._types import FloatArray
 from .._variables import State, Variable
 from ..errors import Advice, DataError, Row, bad_parameter
-from ..formats._coding import Coding, Missing, learn
+from ..formats._asked import MISSING_TEXTS, check_options, cuts_of, missing_by_column, no_column
+from ..formats._coding import Coding, learn
 from ..formats._columns import Frame, column_from
 from ..formats._frame import (
-    MISSING_TEXTS,
-    check_options,
     chosen_columns,
     coded_by,
     common_length,
-    cuts_of,
     names_of,
-    no_column,
     raw_columns,
     read_commas,
     read_weights,
@@ -249,11 +246,12 @@ class Raw:
         """What the raw values mean."""
         if not self.levels:
             raise DataError("The data have no rows.")
-        gone = Missing([missing] if isinstance(missing, str) else missing or ())
-        general, cuts = cuts_of(bins, [own.name for own in self.levels])
+        names = [own.name for own in self.levels]
+        missing_in = missing_by_column(missing, names)
+        general, cuts = cuts_of(bins, names)
         out = []
         for own in self.levels:
-            column, cut = own.column(), cuts.get(own.name)
+            column, cut, gone = own.column(), cuts.get(own.name), missing_in(own.name)
             if decimal == ",":
                 column = read_commas(column, gone, every=True)
             merging: dict[str, Any] = {"merge_rare": merge_rare, "keep_levels": keep_levels}

@@ -17,7 +17,7 @@ from .._types import FloatArray
 from .._variables import Variable
 from ..engine._plan import Passes, Plan
 from ..errors import DataError, LatentreeError
-from ..formats._frame import MISSING_TEXTS, check_options
+from ..formats._asked import MISSING_TEXTS, check_options
 from ._chunks import Bins, Raw, bytes_of, from_chunks, table_of_piece
 from ._merge import Run, joined, table_of_rows
 from ._partitions import Scattered

@@ -18,8 +18,9 @@ from .._model import Model
 from .._types import FloatArray
 from .._variables import State
 from ..errors import DataError, ParameterError, missing_extra
+from ..formats._asked import MISSING_TEXTS, MissingCodes
 from ..formats._columns import Column, column_from
-from ..formats._frame import MISSING_TEXTS, MissingCodes, coded_by, raw_columns
+from ..formats._frame import coded_by, raw_columns
 from ..formats._warnings import warn_of_never_seen
 from ..infer import log_likelihood_rows, posterior
 from ..naming import assignment_columns, free_name
