@@ -85,9 +85,10 @@ def test_baskets_are_told_by_their_items():
     rng = np.random.default_rng(0)
     group = rng.random(800) < 0.4
     items = {f"item{i}": (rng.random(800) < np.where(group == (i < 4), 0.4, 0.02)).astype(int) for i in range(8)}
-    model = lt.LatentClass(2, random_state=0).fit(np.column_stack(list(items.values()))).model_
-    text = model.summary()
-    assert "more often than others" in text and "x2." in text
+    lca = lt.LatentClass(2, random_state=0).fit(np.column_stack(list(items.values())))
+    model = lca.model_
+    for text in (model.summary(), lca.summary()):
+        assert "more often than others" in text and ", x2." in text
     names = [v.name for v in model.variables]
     overall = [float(model.marginals()[int(v)][1]) for v in model.tree.manifest]
     for state in (0, 1):
