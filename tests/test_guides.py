@@ -15,7 +15,10 @@ from latentree.score import SCORES
 from latentree.search import METHODS
 
 DOCS = Path(__file__).parents[1] / "docs"
-ELSEWHERE = {"latent-trees.md"}  # its blocks make files that commands between them read: tests/cli/test_cli_docs.py
+ELSEWHERE = {
+    "latent-trees.md",  # its blocks make files that commands between them read: tests/cli/test_cli_docs.py
+    "from-r.md",  # its block is of R: tests/test_from_r.py
+}
 PAGES = sorted(path for path in (DOCS / "guides").glob("*.md") if path.name not in ELSEWHERE)
 WRITTEN = sorted(path for path in DOCS.rglob("*.md") if path.parent.name != "reference")  # which `make docs` makes
 LINK = re.compile(r"\]\((?!https?:|#)([^)#\s]+)")

@@ -35,6 +35,11 @@ def test_tables_and_figures_are_written(lca, tmp_path, run):
     run("report", "m.json", "--data", "carcinoma", "--tables", "t.tex", "--figure", "f.svg")
     assert "95\\% CI" in (tmp_path / "t.tex").read_text(encoding="utf-8")
     assert "class0 (44" in (tmp_path / "f.svg").read_text(encoding="utf-8")
+    run("report", "m.json", "--data", "carcinoma", "--compare", "1-4", "--out", "r.html", "--tables", "c.tex")
+    page = (tmp_path / "r.html").read_text(encoding="utf-8")
+    assert "Number of classes" in page and "697.14" in page and "726.46" in page and "Class profiles" in page
+    assert "Fit of models" in (tmp_path / "c.tex").read_text(encoding="utf-8")
+    run("report", "m.json", "--compare", "1-4", "--out", "s.html", code=2)
     assert "must end in" in run("report", "m.json", "--tables", "t.pdf", code=1).stderr
     run("compare", "carcinoma", "--classes", "1-2", "--tables", "c.html")
     assert "Fit of models" in (tmp_path / "c.html").read_text(encoding="utf-8")

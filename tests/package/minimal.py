@@ -19,7 +19,21 @@ from pathlib import Path
 import latentree as lt
 
 OPTIONAL = (
-    *("arviz", "dask", "duckdb", "h5netcdf", "h5py", "matplotlib", "networkx", "pgmpy", "polars", "pyagrum", "pyarrow"),
+    *(
+        "arviz",
+        "dask",
+        "docx",
+        "duckdb",
+        "h5netcdf",
+        "h5py",
+        "matplotlib",
+        "networkx",
+        "openpyxl",
+        "pgmpy",
+        "polars",
+        "pyagrum",
+        "pyarrow",
+    ),
     *("pytest", "stepmix", "xarray"),
 )
 PROGRAM = [sys.executable, "-m", "latentree.cli"]
@@ -74,13 +88,15 @@ def what_is_missing_is_named() -> None:
     import numpy as np
 
     from latentree import bayes
-    from latentree.report import figures
+    from latentree.report import figures, write_tables
 
     table = lt.datasets.load("carcinoma")
     prior = bayes.ClassPrior(bayes.prior_on_classes(2))
     model = lt.fit_classes(table, 2, rng=np.random.default_rng(0)).model
     assert refused(lambda: figures.plot_tree(model)) == "plot"
     assert refused(lambda: figures.save_panels("some.svg", [lambda ax: None])) == "plot"
+    for ending in ("docx", "xlsx"):
+        assert refused(lambda ending=ending: write_tables(f"some.{ending}", model)) == "tables"
     Path("some.parquet").write_bytes(b"PAR1")
     assert refused(lambda: lt.Table.read("some.parquet")) == "parquet"
     assert refused(lambda: lt.Table.from_chunks("some.parquet")) == "parquet"

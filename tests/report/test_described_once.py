@@ -129,7 +129,7 @@ def test_people_see_minus_twice_the_score_and_programs_the_score(finished):
     for html in (finished.to_html().html, finished.explore().html):
         assert "BIC (lower is better)" in html and f"{-2 * bic:,.2f}" in html
         assert "igher is better" not in html and f"{bic:,.2f}" not in html
-    assert f"BIC {-2 * bic:,.1f}" in finished.explore().html
+    assert f"BIC (lower is better) {-2 * bic:,.1f}" in finished.explore().html
 
 
 def test_steps_of_a_search_are_on_the_scale_of_their_criterion(finished):

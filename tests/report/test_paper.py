@@ -85,9 +85,10 @@ def test_baskets_are_told_by_their_items():
     rng = np.random.default_rng(0)
     group = rng.random(800) < 0.4
     items = {f"item{i}": (rng.random(800) < np.where(group == (i < 4), 0.4, 0.02)).astype(int) for i in range(8)}
-    model = lt.LatentClass(2, random_state=0).fit(np.column_stack(list(items.values()))).model_
-    text = model.summary()
-    assert "more often than others" in text and "x2." in text
+    lca = lt.LatentClass(2, random_state=0).fit(np.column_stack(list(items.values())))
+    model = lca.model_
+    for text in (model.summary(), lca.summary()):
+        assert "more often than others" in text and ", x2." in text
     names = [v.name for v in model.variables]
     overall = [float(model.marginals()[int(v)][1]) for v in model.tree.manifest]
     for state in (0, 1):
@@ -111,3 +112,19 @@ def test_notebooks_show_tables(lca):
     assert lt.LatentClass()._repr_html_()  # not fitted: scikit-learn's
     assert "<table>" in lt.compare(datasets.load_frame("carcinoma"), range(1, 3), random_state=0)._repr_html_()
     assert "X² / df" in lca.bivariate_residuals()._repr_html_()
+
+
+def test_progress_is_one_bar_in_a_notebook(monkeypatch):
+    import sys
+    from types import SimpleNamespace
+
+    shown = []
+    display = SimpleNamespace(
+        display=lambda bar, display_id: shown.append((display_id, bar._repr_html_())),
+        update_display=lambda bar, display_id: shown.append((display_id, bar._repr_html_())),
+    )
+    shell = SimpleNamespace(kernel=object())
+    monkeypatch.setitem(sys.modules, "IPython", SimpleNamespace(get_ipython=lambda: shell, display=display))
+    lt.LatentClass(3, random_state=0, n_init=20, verbose=1).fit(datasets.load_frame("carcinoma"))
+    assert len(shown) > 1 and len({name for name, _ in shown}) == 1
+    assert "<progress value=" in shown[0][1]

@@ -2,11 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import click
 
 from .command import command as command_, file, flag, option, session
 from .options import force_option, matching_options, model_argument, shown_data_option, trace_option
 from .output import emit, note, print_report
+from .types import CLASSES
+
+if TYPE_CHECKING:
+    from .._model import Model
+    from .._table import Table
+    from ..comparison import Comparison
 
 __all__ = ["command"]
 
@@ -34,6 +43,13 @@ latentree report model.json --json > report.json
     "with --data also standard errors and intervals.",
 )
 @file("--figure", "Output", "Write the class profiles, or the tree, at print size: .pdf, .svg or .png (300 dpi).")
+@option(
+    "--compare NUMBERS",
+    "Output",
+    "Beside a latent class model, show models with these numbers of classes, such as 1-6, on the page and in the "
+    "tables; they are fitted to --data.",
+    type=CLASSES,
+)
 @option("--title TEXT", "Output", "Title of the page.")
 @flag("--all", "everything", "Output", "Show all latent variables and leave nothing out.")
 @shown_data_option
@@ -45,6 +61,7 @@ def command(
     out: str | None,
     tables: str | None,
     figure: str | None,
+    compare: Sequence[int] | None,
     title: str | None,
     everything: bool,
     data: str | None,
@@ -70,13 +87,15 @@ def command(
     report = Report.of(loaded, table, trace=load_trace(trace))
     if source is not None:
         say_other_data(loaded, source, report.contents)
+    comparison = None if compare is None else _compared(loaded, table, compare)
     if out is not None:
-        outputs.write_page(report.to_html(title=title), out)
+        outputs.write_page(report.to_html(title=title, comparison=comparison), out)
         note(f"Report written to '{out}'.")
     if tables is not None:
         from ..report import write_tables
 
-        write_tables(tables, loaded if report.fit is None else report.fit)
+        first = () if comparison is None else (comparison,)
+        write_tables(tables, *first, loaded if report.fit is None else report.fit)
         note(f"Tables written to '{tables}'.")
     if figure is not None:
         from ..report.figures import plot_profile_lines, plot_tree, save_figure
@@ -90,3 +109,13 @@ def command(
         emit({**found, "warnings": warned})
     elif out is None and tables is None and figure is None:
         print_report(report.to_dict(), everything=everything)
+
+
+def _compared(model: Model, table: Table | None, numbers: Sequence[int]) -> Comparison:
+    """Models with other numbers of classes, fitted to the same data from the seed of the model."""
+    from ..comparison import compare_classes
+
+    if table is None or not model.tree.is_star:
+        raise click.UsageError("--compare needs a latent class model and --data, to which the others are fitted.")
+    seed = model.provenance.get("seed")
+    return compare_classes(table, numbers, rng=seed if isinstance(seed, int) else 0, scores=("bic", "aic"))

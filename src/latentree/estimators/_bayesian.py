@@ -31,17 +31,8 @@ from ..bayes import (
 )
 from ..runner import Budget
 from ._base import ClassPredictor, DataEstimator, checked_samples
-from ._inputs import (
-    Bins,
-    Constraints,
-    Missing,
-    RandomState,
-    Worded,
-    check_parameters,
-    generator,
-    report_progress,
-    weights_of,
-)
+from ._inputs import Bins, Constraints, Missing, RandomState, Worded, check_parameters, generator, weights_of
+from ._progress import reporter
 
 __all__ = ["BayesianLatentClass"]
 
@@ -196,7 +187,7 @@ class BayesianLatentClass(ClassPredictor, DensityMixin, DataEstimator):  # type:
             n_jobs=int(effective_n_jobs(self.n_jobs)),
             budget=Budget(seconds=self.time_limit),
             checkpoint=self.checkpoint,
-            on_progress=report_progress if self.verbose else None,
+            on_progress=reporter() if self.verbose else None,
         )
         self._keep(table, seed)
         self._warn()

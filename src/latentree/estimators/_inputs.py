@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -26,7 +25,7 @@ from .._variables import Variable
 from ..cardinality._registry import DEFAULT, require_time_limit
 from ..errors import Advice, DataError, Parameter, ParameterError, bad_parameter
 from ..formats._frame import refuse_missing_weights
-from ..runner import Progress
+from ._progress import reporter
 
 if TYPE_CHECKING:
     from ._latent_class import LatentClass
@@ -45,7 +44,6 @@ __all__ = [
     "learn_options",
     "parameters_of",
     "refuse_learning_options",
-    "report_progress",
     "softened",
     "validated",
     "weights_of",
@@ -144,7 +142,7 @@ def fit_options(given: LatentClass) -> dict[str, Any]:
         "tol": float(given.tol),
         "max_iterations": int(given.max_iter),
         "n_jobs": int(effective_n_jobs(given.n_jobs)),
-        "on_progress": report_progress if given.verbose else None,
+        "on_progress": reporter() if given.verbose else None,
     }
 
 
@@ -170,11 +168,6 @@ def refuse_learning_options(given: LatentClass) -> None:
                 "{parameter} is for a number of classes that is learned: n_classes='auto'. Got n_classes={n} as well."
             )
             raise ParameterError(text, parameter=Parameter(name, "LatentClass"), n=given.n_classes)
-
-
-def report_progress(event: Progress) -> None:
-    """Print an event on standard error."""
-    print(f"[latentree] {event}", file=sys.stderr)
 
 
 def generator(random_state: Any, owner: str = "LatentClass") -> tuple[np.random.Generator, int | None]:

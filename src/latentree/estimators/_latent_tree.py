@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import sys
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any, Self
@@ -23,11 +22,12 @@ from ..estimation._smoothing import PRIOR, LearnerPrior
 from ..infer import find_node
 from ..naming import node_labels
 from ..runner import Budget
-from ..search import DEFAULT, Run, Step, learn
+from ..search import DEFAULT, Run, learn
 from ..search_result import search_result
 from ._base import ModelEstimator, RowDensity, ScoreMethod, posteriors
 from ._inputs import Bins, Missing, RandomState, check_parameters, generator
 from ._new_rows import NewRows
+from ._progress import reporter
 from ._relating import Relating
 
 __all__ = ["LatentTree", "TreeLearner", "check_size"]
@@ -77,7 +77,7 @@ class TreeLearner(ModelEstimator):
             start=self.start,
             n_jobs=int(effective_n_jobs(self.n_jobs)),
             checkpoint=self.checkpoint,
-            on_step=_print_step if self.verbose else None,
+            on_step=reporter() if self.verbose else None,
             **(self.options or {}),
         )
         return search_result(run, seed=seed)
@@ -328,7 +328,3 @@ def check_size(table: Table, *, target: bool = False) -> None:
         )
     if table.n <= 1:
         raise DataError(f"A tree cannot be learned from 1 sample. Got {table.n:g} in all.")
-
-
-def _print_step(step: Step) -> None:
-    print(f"[latentree] {step}", file=sys.stderr)

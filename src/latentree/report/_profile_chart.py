@@ -139,10 +139,10 @@ def _row(row: ProfileRow, label: str, at: int, left: float, top: float, classes:
     ]
     for i, p in enumerate(row.values):
         x = left + SCALE * p
-        ends = row.intervals[i] if row.intervals else (None, None)
+        low, high = row.intervals[i] if row.intervals else (None, None)
         reach = ""
-        if ends[0] is not None and ends[1] is not None:
-            a, b = (left + SCALE * min(max(end, 0.0), 1.0) for end in ends)
+        if low is not None and high is not None:
+            a, b = left + SCALE * max(low, 0.0), left + SCALE * min(high, 1.0)
             reach = f'<line class="reach" x1="{short(a)}" y1="{short(y)}" x2="{short(b)}" y2="{short(y)}"/>'
         parts.append(f'<g class="b{i % 8}">{reach}{_mark(i, x, y)}</g>')
     return f'<g class="row" data-v="{row.node}">{"".join(parts)}</g>'

@@ -15,6 +15,7 @@ from rich.table import Table as Grid
 from rich.text import Text
 
 from .._scale import direction, score_label, shown_score
+from ._answers import is_sparse, shown_answer, top_items
 from ._contents import (
     AbsoluteFit,
     ClassContents,
@@ -129,6 +130,11 @@ def _latent_class(
     if report["warnings"]:
         yield _listed("Warnings", report["warnings"], "bold yellow")
     yield _sizes(report["classes"])
+    if is_sparse([v["labels"] for v in report["variables"]], [v["marginal"] for v in report["variables"]]):
+        yield Text(
+            "What the classes have more often than others (probability, times as often as overall)", style="bold"
+        )
+        yield _items(report["classes"], report["variables"], width)
     yield from _profiles(report["classes"], report["variables"], width, max_variables, max_states)
     if "statistics" in report:
         yield from _further(report["statistics"], report["classes"])
@@ -228,6 +234,21 @@ def _sizes(classes: Sequence[ClassContents]) -> RenderableType:
         between = [" - ".join(map(_percent, own["interval"]))] if ranged else []
         cases = [f"{own['count']:,.1f}"] if counted else []
         grid.add_row(_plain(own["label"]), _percent(own["size"]), *between, *cases)
+    return grid
+
+
+def _items(classes: Sequence[ClassContents], variables: Sequence[ShownVariable], width: int) -> RenderableType:
+    """For words and baskets: the top items of each class, as topic tools show them."""
+    known = [(v, at) for v in variables if (at := shown_answer(v["labels"])) is not None]
+    names, overall = [v["name"] for v, _ in known], [v["marginal"][at] for v, at in known]
+    grid = _grid("class", "items", texts=2)
+    grid.columns[-1].no_wrap = False
+    grid.columns[-1].width = max(width - 2 - max(len(own["label"]) for own in classes) - GAP, 20)
+    for own in classes:
+        given = [own["profile"][v["name"]][v["labels"][at]] for v, at in known]
+        top = top_items(names, given, overall, 6)
+        listed = ", ".join(f"{printable(name)} ({100 * p:.0f} %, x{lift:.1f})" for name, p, lift in top)
+        grid.add_row(_plain(own["label"]), Text(listed or "-"))
     return grid
 
 

@@ -138,8 +138,21 @@ def _step(i: int, step: Mapping[str, Any]) -> StepContents:
         )
     if len(edges) != len(states) - 1:
         raise DataError(f"Step {i} of the trace is not a tree: it has {len(states)} nodes but {len(edges)} edges.")
-    found: StepContents = {"operation": operation, **numbers, "edges": edges, "states": states}
-    return {**found, **said}  # type: ignore[typeddict-item]
+    found: StepContents = {
+        "operation": operation,
+        "edges": edges,
+        "states": states,
+        "score": numbers["score"],
+        "log_likelihood": numbers["log_likelihood"],
+        "dimension": numbers["dimension"],
+        "candidates": numbers["candidates"],
+        "seconds": numbers["seconds"],
+    }
+    if "phase" in said:
+        found["phase"] = said["phase"]
+    if "kind" in said:
+        found["kind"] = said["kind"]
+    return found
 
 
 def _impossible(fit: Fit | None) -> NDArray[np.bool_]:
