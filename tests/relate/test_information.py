@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
-from worlds import brute_log_likelihood, hessian, outcome_density, profiles
 from scipy.optimize import minimize
+from worlds import brute_log_likelihood, hessian, outcome_density, profiles
 
 from latentree.relate._direct import DirectEffects
 from latentree.relate._mixture import Fixed, Point, curvature, inverse, maximise

@@ -371,7 +371,7 @@ def test_what_cannot_be_related(data):
         with pytest.raises(lt.DataError, match=said):
             relate(model, frame, formula)
     for method in METHODS:
-        with pytest.raises(lt.DataError, match="separates class .* grows without bound.*penalty=0.1"):
+        with pytest.raises(lt.DataError, match=r"separates class .* grows without bound.*penalty=0\.1"):
             relate(model, frame, "sure", method=method)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")

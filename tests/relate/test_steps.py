@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import pytest
-from worlds import world
 from scipy.optimize import minimize
+from worlds import world
 
 import latentree as lt
 from latentree.relate import relate

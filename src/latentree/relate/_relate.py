@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
 from .._model import Model
 from .._options import Flag, Number, OneOf, Whole, check
@@ -21,16 +22,7 @@ from ..infer import find_node
 from ..naming import node_labels
 from ._classification import Assignment
 from ._covariates import Estimate, Information, Structural, bch, one_step, three_step, two_step
-from ._design import (
-    INTERCEPT,
-    Design,
-    Reading,
-    Values,
-    check_terms,
-    design_of,
-    missing_covariates as _missing,  # the name is that of an option here
-    values_of,
-)
+from ._design import INTERCEPT, READING, Design, Reading, Values, check_terms, design_of, values_of
 from ._direct import DirectEffects
 from ._measurement import FirstStep, first_step, measurement_of
 from ._mixture import Part, Point, maximise
@@ -151,7 +143,8 @@ def prepare(
         )
     if method == "one-step" and not model.tree.is_star:
         raise ModelError(
-            "One-step estimation is for latent class models; this tree has several latent variables. Use {two} or {three}.",
+            "One-step estimation is for latent class models; this tree has several latent variables. Use {two} or "
+            "{three}.",
             two=Advice("method", "two-step"),
             three=Advice("method", "three-step"),
         )
