@@ -19,7 +19,7 @@ from ..formats._coding import DECIMAL_COMMA, Missing
 from ..formats._columns import column_from, listed
 from ..formats._frame import MISSING_TEXTS
 
-__all__ = ["Design", "Reading", "Values", "check_terms", "design_of", "missing_covariates", "values_of"]
+__all__ = ["Design", "Reading", "Values", "check_terms", "design_of", "lacking", "values_of"]
 
 INTERCEPT = "intercept"
 BEYOND = re.compile(r"[()\-^~{}|/\[\]`]")
@@ -329,7 +329,7 @@ def check_terms(x: FloatArray, weights: FloatArray, terms: Sequence[str]) -> Non
         done.append(rest / np.linalg.norm(rest))
 
 
-def missing_covariates(rows: NDArray[np.int64], names: Sequence[str]) -> DataError:
+def lacking(rows: NDArray[np.int64], names: Sequence[str]) -> DataError:
     """Say which rows lack a value."""
     some = {f"row{i}": Row(int(r)) for i, r in enumerate(rows[:5].tolist())}
     shown = ", ".join(f"{{{name}}}" for name in some) + (", ..." if len(rows) > len(some) else "")

@@ -22,7 +22,7 @@ from ..infer import find_node
 from ..naming import node_labels
 from ._classification import Assignment
 from ._covariates import Estimate, Information, Structural, bch, one_step, three_step, two_step
-from ._design import INTERCEPT, READING, Design, Reading, Values, check_terms, design_of, values_of
+from ._design import INTERCEPT, READING, Design, Reading, Values, check_terms, design_of, lacking, values_of
 from ._direct import DirectEffects
 from ._measurement import FirstStep, first_step, measurement_of
 from ._mixture import Part, Point, maximise
@@ -179,7 +179,7 @@ def prepare(
     x = np.where(lost[:, None], np.nan, x)
     counted = lost & keep & (weights > 0) & (table.inverse >= 0)
     if counted.any() and missing_covariates == "error" and not complete:
-        raise _missing(np.flatnonzero(counted), [c for c in every if np.isnan(every[c].numbers[counted]).any()])
+        raise lacking(np.flatnonzero(counted), [c for c in every if np.isnan(every[c].numbers[counted]).any()])
     if complete:
         keep &= ~lost
     groups = [_groups(columns, own_, n, name, reading) for own_, name in ((clusters, "clusters"), (strata, "strata"))]
@@ -265,7 +265,7 @@ def _groups(columns: Mapping[str, Any], given: Any, n: int, what: str, reading: 
     values = values_of(raw, given if isinstance(given, str) else what, reading)
     if np.isnan(values.numbers).any():
         row = int(np.flatnonzero(np.isnan(values.numbers))[0])
-        raise _missing(np.array([row]), [values.name])
+        raise lacking(np.array([row]), [values.name])
     return groups_of(values)
 
 
