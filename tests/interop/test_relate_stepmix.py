@@ -67,7 +67,7 @@ def test_coefficients_agree(data, method, assignment, options):
 
 
 def test_where_proportional_ml_differs(data):
-    """Ours maximises sum_s w_s log sum_t P(t) D_ts, as Vermunt writes it; theirs log sum_t P(t) exp(sum_s w_s log D_ts)."""
+    """Ours maximises sum_s w_s log sum_t P(t) D_ts, as Vermunt does; theirs log sum_t P(t) exp(sum_s w_s log D_ts)."""
     from latentree.relate._classification import Classification
     from latentree.relate._mixture import Fixed, Point, maximise
     from latentree.relate._parts import ClassLogit

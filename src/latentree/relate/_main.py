@@ -182,7 +182,8 @@ def _errors(task: Task) -> str:
         return "linearisation for clusters and strata"
     if task.information == "opg":
         return "robust" if task.robust else "products of scores"
-    sandwich = task.for_covariates == "bch" or (
+    bch = task.for_covariates == "bch"
+    sandwich = bch or (task.for_covariates == "three-step" and task.assignment == "proportional")
         task.for_covariates == "three-step" and task.assignment == "proportional"
     )
     return "robust" if task.robust or sandwich else "observed information"

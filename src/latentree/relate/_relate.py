@@ -25,7 +25,7 @@ from ._covariates import Estimate, Information, Structural, bch, one_step, three
 from ._design import INTERCEPT, READING, Design, Reading, Values, check_terms, design_of, lacking, values_of
 from ._direct import DirectEffects
 from ._measurement import FirstStep, first_step, measurement_of
-from ._mixture import Part, Point, maximise
+from ._mixture import Fixed, Part, Point, maximise
 from ._outcomes import Outcome, kind_of, outcome_by_class
 from ._parts import ClassLogit, Items
 from ._sample import Sample, groups_of, merged
@@ -365,7 +365,7 @@ def _estimated(task: Task, first: FirstStep, model: Structural, sample: Sample, 
     return one_step(first, model, items_, information=task.information, robust=task.robust, more=tuple(more_))
 
 
-def one_step_parts(task: Task, sample: Sample) -> tuple[Items, list[DirectEffects]]:
+def one_step_parts(task: Task, sample: Sample) -> tuple[Part, list[DirectEffects]]:
     """Where one-step estimation starts: the items of the model, and those with direct effects by themselves."""
     part, _, _ = measurement_of(task.model, task.model.tree.names[task.node], sample.table, sample.pattern)
     assert isinstance(part, Items)
@@ -380,9 +380,10 @@ def one_step_parts(task: Task, sample: Sample) -> tuple[Items, list[DirectEffect
         z = np.where(sample.known[:, None], z, 0.0)
         direct.append(DirectEffects.begin(sample.table.codes[sample.pattern, j], z, own, uniform=uniform))
     at = [names.index(item) for item, _, _ in task.direct]
-    kept = np.concatenate(
-        [np.arange(data.starts[j], data.starts[j] + cards[j]) for j in range(len(cards)) if j not in at]
-    )
+    rest = [j for j in range(len(cards)) if j not in at]
+    if not rest:
+        return Fixed(np.zeros((len(sample.pattern), len(tables)))), direct
+    kept = np.concatenate([np.arange(data.starts[j], data.starts[j] + cards[j]) for j in rest])
     return Items(data.without(at), tables[:, kept]), direct
 
 
@@ -395,7 +396,7 @@ def _check(task: Task, found: Estimate, sample: Sample) -> None:
     for row, k in enumerate(logit.others):
         far = np.abs(logit.beta[k]) * span
         lost = (far > 10) & ((errors[row] > np.abs(logit.beta[k])) | (errors[row] == 0) | (not found.converged))
-        if lost.any():
+        if lost.any() and task.penalty is None:
             term = task.design.terms[int(np.argmax(np.where(lost, far, 0.0)))]
             raise DataError(
                 "The covariate '{term}' separates class '{own}' from class '{reference}': its coefficient grows "

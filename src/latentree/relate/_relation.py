@@ -358,12 +358,13 @@ def new_model(task: Task, found: Estimate) -> Model:
     """The latent class model that one-step estimation found, class sizes averaged over the rows."""
     model, sample = task.model, task.sample
     logit, items, *direct = found.parts
-    assert isinstance(logit, ClassLogit) and isinstance(items, Items)
+    assert isinstance(logit, ClassLogit)
     w = sample.weights / sample.weights.sum()
     tables: dict[str, Any] = {model.tree.names[0]: (w @ logit.probabilities)[None, :]}
     rest = [v.name for v in model.variables if v.name not in {item for item, _, _ in task.direct}]
-    for name, start, n in zip(rest, items.data.starts, items.data.cardinality, strict=True):
-        tables[name] = items.tables[:, start : start + n]
+    if isinstance(items, Items):
+        for name, start, n in zip(rest, items.data.starts, items.data.cardinality, strict=True):
+            tables[name] = items.tables[:, start : start + n]
     for (name, _, _), part in zip(task.direct, direct, strict=True):
         assert isinstance(part, DirectEffects)
         expected = w[:, None] * logit.probabilities
