@@ -182,10 +182,8 @@ def _errors(task: Task) -> str:
         return "linearisation for clusters and strata"
     if task.information == "opg":
         return "robust" if task.robust else "products of scores"
-    bch = task.for_covariates == "bch"
-    sandwich = bch or (task.for_covariates == "three-step" and task.assignment == "proportional")
-        task.for_covariates == "three-step" and task.assignment == "proportional"
-    )
+    method = task.for_covariates if task.design.levels else task.for_outcomes
+    sandwich = method == "bch" or (method == "three-step" and task.assignment == "proportional")
     return "robust" if task.robust or sandwich else "observed information"
 
 
@@ -193,9 +191,9 @@ def _warn_of_separation(task: Task, found: Solution) -> None:
     entropy = found.first.entropy()
     if entropy < LOW_SEPARATION and (task.for_covariates != "one-step" or found.outcomes):
         task.warn(
-            f"The items separate the classes poorly (relative entropy {entropy:.2f}). Two- and three-step estimates are then "
-            "biased towards no effect, and their intervals cover less often than they claim. Use method='one-step' for "
-            "covariates, more or better items, or fewer classes."
+            f"The items separate the classes poorly (relative entropy {entropy:.2f}). Two- and three-step estimates "
+            "are then biased towards no effect, and their intervals cover less often than they claim. Use one-step "
+            "estimation for covariates, more or better items, or fewer classes."
         )
 
 

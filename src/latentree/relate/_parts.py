@@ -88,7 +88,7 @@ class ClassLogit(Part):
         return self.moved(np.linalg.lstsq(bend, slope, rcond=1e-12)[0])
 
     @cached_property
-    def penalty(self) -> tuple[float, FloatArray, FloatArray] | None:  # type: ignore[override]
+    def penalty(self) -> tuple[float, FloatArray, FloatArray] | None:
         """Of the normal prior, if there is one."""
         if self.precision is None:
             return None
