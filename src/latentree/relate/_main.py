@@ -14,7 +14,7 @@ from .._types import FloatArray
 from ..errors import DataError, ModelError, ParameterError, bad_parameter
 from ._classification import Assignment
 from ._covariates import Information
-from ._design import Reading
+from ._design import READING, Reading
 from ._relate import LOW_SEPARATION, Method, Solution, Task, prepare, solve
 from ._relation import Relation, new_model
 
@@ -118,7 +118,7 @@ def relate(
     >>> lca = lt.LatentClass(2, prior="auto", random_state=0).fit(data[items])
     >>> found = relate(lca.model_, data, outcome="sta")
     >>> found.outcome_table()[["class", "category", "estimate"]].round(2).values.tolist()
-    [['class0', 0, 0.83], ['class0', 1, 0.17], ['class1', 0, 0.75], ['class1', 1, 0.25]]
+    [['class0', 'Died', 0.11], ['class0', 'Lived', 0.89], ['class1', 'Died', 0.3], ['class1', 'Lived', 0.7]]
     """
     check("relate", level=(level, Number(above=0, below=1)))
     options: dict[str, Any] = {
@@ -142,7 +142,7 @@ def relate(
             raise bad_parameter("rng", "relate", "a numpy.random.Generator for the bootstrap", rng)
         found, errors = _bootstrapped(task, found, bootstrap, rng), f"{bootstrap} bootstrap samples"
     _warn_of_separation(task, found)
-    return _relation(task, found, errors, level, more.get("reading", Reading()))
+    return _relation(task, found, errors, level, more.get("reading", READING))
 
 
 def _relation(task: Task, found: Solution, errors: str, level: float, reading: Reading) -> Relation:
@@ -182,9 +182,8 @@ def _errors(task: Task) -> str:
         return "linearisation for clusters and strata"
     if task.information == "opg":
         return "robust" if task.robust else "products of scores"
-    sandwich = task.for_covariates == "bch" or (
-        task.for_covariates == "three-step" and task.assignment == "proportional"
-    )
+    method = task.for_covariates if task.design.levels else task.for_outcomes
+    sandwich = method == "bch" or (method == "three-step" and task.assignment == "proportional")
     return "robust" if task.robust or sandwich else "observed information"
 
 
@@ -192,9 +191,9 @@ def _warn_of_separation(task: Task, found: Solution) -> None:
     entropy = found.first.entropy()
     if entropy < LOW_SEPARATION and (task.for_covariates != "one-step" or found.outcomes):
         task.warn(
-            f"The items separate the classes poorly (entropy R2 {entropy:.2f}). Two- and three-step estimates are then "
-            "biased towards no effect, and their intervals cover less often than they claim. Use method='one-step' for "
-            "covariates, more or better items, or fewer classes."
+            f"The items separate the classes poorly (relative entropy {entropy:.2f}). Two- and three-step estimates "
+            "are then biased towards no effect, and their intervals cover less often than they claim. Use one-step "
+            "estimation for covariates, more or better items, or fewer classes."
         )
 
 

@@ -48,7 +48,9 @@ class TreeItems(Part):
         """log P(variables | state), found from the posterior of the engine."""
         model, table = self.model, self.table
         name = model.tree.names[0]
-        patterns = Table._made(table.codes, table.weights, table.variables, np.arange(table.n_patterns), table.n)
+        patterns = Table._made(
+            table.codes, table.weights, table.variables, np.arange(table.n_patterns, dtype=np.int32), table.n
+        )
         own = posterior(model, patterns, [name])[name]
         with np.errstate(divide="ignore"):
             found = np.log(own) - np.log(model.table(0)[0])
@@ -117,12 +119,13 @@ class FirstStep:
         """Sizes of the classes."""
         logit = self.point.parts[0]
         assert isinstance(logit, ClassLogit)
-        return logit.probabilities[0]
+        sizes: FloatArray = logit.probabilities[0]
+        return sizes
 
     @property
     def n_classes(self) -> int:
         """Number of classes."""
-        return self.point.posterior.shape[1]
+        return int(self.point.posterior.shape[1])
 
     @property
     def theta(self) -> slice:
@@ -162,11 +165,10 @@ class FirstStep:
         return out
 
     def entropy(self) -> float:
-        """Entropy R2: 1 if all rows are classified surely, 0 if the rows say nothing of the class."""
+        """Relative entropy: 1 if all rows are classified surely, 0 if the rows say nothing of the class."""
         p, w = self.point.posterior, self.point.weights
         own = -float(w @ np.where(p > 0, p * np.log(np.where(p > 0, p, 1.0)), 0.0).sum(axis=1))
-        none = -float(w.sum()) * float(np.sum(self.sizes * np.log(np.maximum(self.sizes, SMALLEST))))
-        return 1.0 - own / none if none > 0 else 1.0
+        return 1.0 - own / (float(w.sum()) * float(np.log(self.n_classes))) if self.n_classes > 1 else 1.0
 
 
 def item_tables(model: Model) -> FloatArray:

@@ -8,7 +8,7 @@ from math import log
 from typing import Any
 
 import numpy as np
-from scipy.special import ndtr, ndtri
+from scipy.special import expit, ndtr, ndtri
 from scipy.stats import t as student
 
 from .._model import Model
@@ -17,7 +17,7 @@ from ..errors import DataError
 from ..formats._frame import raw_columns, table_from
 from ..infer import posterior
 from ._covariates import Estimate
-from ._design import INTERCEPT, Reading, Values
+from ._design import INTERCEPT, READING, Reading, Values
 from ._direct import DirectEffects
 from ._effects import average_effects, average_probabilities
 from ._outcomes import Outcome, wald
@@ -56,7 +56,7 @@ class Relation:
     outcomes : tuple of Outcome
         Outcomes by class.
     entropy : float
-        Entropy R2 of the measurement part: how well the classes are separated.
+        Relative entropy of the measurement part: how well the classes are separated.
     model : Model
         The latent class model; of one-step estimation the new one, its class sizes averaged over the rows.
     level : float
@@ -84,7 +84,7 @@ class Relation:
     warnings: tuple[str, ...]
     task: Task
     estimate: Estimate | None
-    reading: Reading = Reading()
+    reading: Reading = READING
     df: FloatArray | None = None
 
     # ---- tables ------------------------------------------------------------------------------------------------
@@ -121,6 +121,7 @@ class Relation:
             for k, label in enumerate(self.classes):
                 for c in range(own.estimates.shape[1]):
                     found = inference(float(own.estimates[k, c]), float(errors[k, c]), self.level)
+                    found |= _bounded(own.kind, found, self.level)
                     row: dict[str, Any] = {"outcome": own.name, "kind": own.kind, "class": label}
                     row["category"] = own.categories[c] if own.kind == "categorical" else None
                     row |= {name: found[name] for name in ("estimate", "standard_error", "lower", "upper")}
@@ -232,7 +233,7 @@ class Relation:
         return _frame(out)
 
     def plot(self, covariate: str, ax: Any = None) -> Any:
-        """Draw the class probabilities as a function of a covariate; see :func:`latentree.report.figures.plot_curve`."""
+        """Draw the class probabilities along a covariate; see :func:`latentree.report.figures.plot_curve`."""
         from ..report.figures import plot_curve
 
         return plot_curve(self, covariate, ax)
@@ -289,7 +290,7 @@ class Relation:
 
     def direct_rows(self) -> list[dict[str, Any]]:
         """Direct effects on items as plain rows: log-odds of each answer against the item's base answer."""
-        out = []
+        out: list[dict[str, Any]] = []
         if self.estimate is None:
             return out
         start = sum(part.size for part in self.estimate.parts[:2])
@@ -342,16 +343,28 @@ def inference(estimate: float, error: float, level: float, df: float | None = No
     }
 
 
+def _bounded(kind: str, found: Mapping[str, float], level: float) -> dict[str, float]:
+    """Intervals of proportions within 0 and 1 (on the logit scale), and of rates above 0 (on the log scale)."""
+    p, half = found["estimate"], float(ndtri(0.5 + level / 2)) * found["standard_error"]
+    if kind == "categorical" and 0 < p < 1:
+        middle, width = log(p / (1 - p)), half / (p * (1 - p))
+        return {"lower": float(expit(middle - width)), "upper": float(expit(middle + width))}
+    if kind == "count" and p > 0:
+        return {"lower": p * float(np.exp(-half / p)), "upper": p * float(np.exp(half / p))}
+    return {}
+
+
 def new_model(task: Task, found: Estimate) -> Model:
     """The latent class model that one-step estimation found, class sizes averaged over the rows."""
     model, sample = task.model, task.sample
     logit, items, *direct = found.parts
-    assert isinstance(logit, ClassLogit) and isinstance(items, Items)
+    assert isinstance(logit, ClassLogit)
     w = sample.weights / sample.weights.sum()
     tables: dict[str, Any] = {model.tree.names[0]: (w @ logit.probabilities)[None, :]}
     rest = [v.name for v in model.variables if v.name not in {item for item, _, _ in task.direct}]
-    for name, start, n in zip(rest, items.data.starts, items.data.cardinality, strict=True):
-        tables[name] = items.tables[:, start : start + n]
+    if isinstance(items, Items):
+        for name, start, n in zip(rest, items.data.starts, items.data.cardinality, strict=True):
+            tables[name] = items.tables[:, start : start + n]
     for (name, _, _), part in zip(task.direct, direct, strict=True):
         assert isinstance(part, DirectEffects)
         expected = w[:, None] * logit.probabilities

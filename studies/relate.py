@@ -1,0 +1,222 @@
+"""Classes and other variables: published examples of poLCA and glca, and the simulation of [BakkKuha2018]."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import latentree as lt
+from latentree.relate import Relation
+
+from .page import deliver, markdown, options
+from .relate_runs import kept, run
+from .relate_simulation import CONDITIONS, METHODS, Tally, coefficients
+
+__all__ = ["ELECTION", "GSS", "main", "page"]
+
+ELECTION = {
+    "1": (-16714.66, {}),
+    "PARTY": (
+        -16222.32,
+        {2: [(-3.81813, 0.31109), (0.79327, 0.06232)], 3: [(1.16155, 0.17989), (-0.57436, 0.06401)]},
+    ),
+    "PARTY * AGE": (
+        -16135.39,
+        {
+            2: [(-4.39452, 0.85423), (0.80682, 0.17614), (0.01314, 0.01772), (-0.00020, 0.00363)],
+            3: [(-0.31445, 0.56324), (-0.39923, 0.19990), (0.02967, 0.01121), (-0.00310, 0.00398)],
+        },
+    ),
+}
+"""Formula: log-likelihood, and log-odds with standard errors against class 1, as published."""
+
+GSS = {"DEGREE": -672.41, "DEGREE + SEX": -666.71, "DEGREE * SEX": -662.04, "free": -650.95}
+"""Log-likelihoods of glca's vignette for three classes in groups by DEGREE."""
+
+ITEMS = (
+    "MORALG", "CARESG", "KNOWG", "LEADG", "DISHONG", "INTELG",
+    "MORALB", "CARESB", "KNOWB", "LEADB", "DISHONB", "INTELB",
+)  # fmt: skip
+OPINIONS = ("DEFECT", "HLTH", "RAPE", "POOR", "SINGLE", "NOMORE")
+
+
+def _frame(folder: Path, name: str) -> Any:
+    import pandas as pd
+
+    return pd.read_csv(folder / "external" / f"{name}.csv.gz")
+
+
+def election(folder: Path) -> dict[str, tuple[Relation, float, float]]:
+    """Each formula's relation, and the largest differences of estimates and standard errors to those published."""
+    data = _frame(folder, "election")
+    lca = lt.LatentClass(3, random_state=0).fit(data.dropna(subset=list(ITEMS))[list(ITEMS)])
+    out = {}
+    for formula, (_, published) in ELECTION.items():
+        covariates = None if formula == "1" else formula
+        found = lca.relate(data, covariates, method="one-step", information="opg", complete=True)
+        off = (0.0, 0.0)
+        if published:
+            first = max(range(3), key=lambda k: _distance(found, published, k)[2])
+            off = _distance(found, published, first)[:2]
+        out[formula] = (found, *off)
+    return out
+
+
+def _distance(found: Relation, published: dict[int, Any], first: int) -> tuple[float, float, float]:
+    """Largest differences if our class ``first`` is their class 1; and minus their sum."""
+    k, n = len(found.classes), len(found.terms)
+    beta = found.beta - found.beta[first]
+    free = [c for c in range(k) if found.classes[c] != found.reference]
+    whole = np.zeros((k * n, k * n))
+    at = np.concatenate([np.arange(c * n, (c + 1) * n) for c in free])
+    whole[np.ix_(at, at)] = found.covariance
+    off = [0.0, 0.0]
+    for own in published.values():
+        estimates, errors = np.array(own).T
+        best = min((c for c in range(k) if c != first), key=lambda c: np.abs(beta[c] - estimates).max())
+        contrast = np.zeros((n, k * n))
+        contrast[np.arange(n), best * n + np.arange(n)] = 1.0
+        contrast[np.arange(n), first * n + np.arange(n)] -= 1.0
+        own_errors = np.sqrt((contrast @ whole @ contrast.T).diagonal())
+        off = [max(off[0], np.abs(beta[best] - estimates).max()), max(off[1], np.abs(own_errors - errors).max())]
+    return off[0], off[1], -sum(off)
+
+
+def gss(folder: Path) -> dict[str, tuple[float, int]]:
+    """Log-likelihoods and numbers of parameters of three classes in groups by DEGREE."""
+    data = _frame(folder, "gss08")
+    data = data[data[list(OPINIONS)].notna().any(axis=1)]
+    lca = lt.LatentClass(3, random_state=0, tol=1e-9).fit(data[list(OPINIONS)])
+    found = {name: lca.relate(data, name, method="one-step", penalty=1e-6) for name in GSS if name != "free"}
+    direct = dict.fromkeys(OPINIONS, "class * DEGREE")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # groups of a few rows do not determine all of it
+        found["free"] = lca.relate(data, "DEGREE", method="one-step", penalty=1e-6, direct_effects=direct)
+    return {name: (own.log_likelihood or 0.0, own.n_parameters or 0) for name, own in found.items()}
+
+
+def _coverage(tally: Tally) -> tuple[float, float, float]:
+    """Relative bias, ratio of mean standard error to standard deviation, and coverage, over the two slopes."""
+    mean = tally.total / tally.n
+    spread = np.sqrt(np.maximum(tally.squares / tally.n - mean**2, 1e-12))
+    at = [1, 3]
+    return mean[at], (tally.errors / tally.n / spread)[at], (tally.covered / tally.n)[at]  # type: ignore[return-value]
+
+
+def simulation() -> str:
+    """The tables of the simulation."""
+    done = kept()
+    rows, summary = [], {method: [] for method in METHODS}
+    for condition in CONDITIONS:
+        if condition.name not in done:
+            continue
+        _, tallies = done[condition.name]
+        truth = coefficients(condition.effect)[1:, 1]
+        for method in METHODS:
+            own = tallies[method]
+            mean, ratio, cover = _coverage(own)
+            bias = np.asarray(mean) / truth - 1.0
+            if condition.separation > 0.75:
+                summary[method] += np.asarray(cover).tolist()
+            cells = [f"{condition.separation:.2f}", f"{condition.rows:,}", f"±{condition.effect:g}", method]
+            cells += [" / ".join(f"{100 * b:+.1f} %" for b in bias), " / ".join(f"{r:.2f}" for r in np.asarray(ratio))]
+            cells += [" / ".join(f"{100 * c:.1f}" for c in np.asarray(cover)), str(own.failed)]
+            rows.append(cells)
+    n = min((tallies[m].n + tallies[m].failed for _, tallies in done.values() for m in METHODS), default=0)
+    head = ["separation", "rows", "effects", "method", "relative bias", "s.e. / s.d.", "coverage, %", "no estimate"]
+    over = [
+        [method, f"{100 * float(np.mean(own)):.1f} %", f"{sum(not 0.93 <= c <= 0.97 for c in own)} of {len(own)}"]
+        for method, own in summary.items()
+        if own
+    ]
+    text = f"{n:,} replicates of each condition.\n\n"
+    text += markdown(["method", "mean coverage, separation .80 and .90", "slopes outside 93-97 %"], over)
+    return text + "\n" + markdown(head, rows)
+
+
+def page(folder: Path | None) -> str:
+    """The page."""
+    parts = [INTRODUCTION]
+    if folder is not None:
+        rows = []
+        for formula, (found, estimates, errors) in election(folder).items():
+            published = ELECTION[formula][0]
+            cells = [f"~ {formula}", f"{found.n:,.0f}", f"{published:.2f}", f"{found.log_likelihood:.2f}"]
+            rows.append(
+                [*cells, f"{estimates:.1e}" if formula != "1" else "", f"{errors:.1e}" if formula != "1" else ""]
+            )
+        head = [
+            "model",
+            "rows",
+            "log-likelihood, published",
+            "ours",
+            "estimates differ by",
+            "standard errors differ by",
+        ]
+        parts.append("## poLCA's election example\n\n" + ELECTION_TEXT + "\n" + markdown(head, rows))
+        ours = gss(folder)
+        cells = [[name, f"{GSS[name]:.2f}", f"{value:.2f}", str(d)] for name, (value, d) in ours.items()]
+        parts.append(
+            "## glca's groups\n\n" + GSS_TEXT + "\n" + markdown(["model", "published", "ours", "parameters"], cells)
+        )
+    parts.append("## Bias and coverage\n\n" + SIMULATION_TEXT + "\n" + simulation() + "\n" + FINDINGS)
+    return "\n".join(parts)
+
+
+INTRODUCTION = """# Classes and other variables
+
+Made by `make study-relate`; the simulation by `python -m studies.relate_runs`, which goes on where
+it was. Figures of poLCA and glca are those of their documentation; standard errors of ~ PARTY * AGE
+were recomputed by outer products.
+"""
+
+ELECTION_TEXT = """Three classes of 12 items, one-step, rows with any missing value left out, standard errors by outer
+products. Largest absolute differences to five published decimals.
+"""
+
+GSS_TEXT = """Three classes of six items; class sizes in groups by DEGREE, which is a covariate here, and SEX;
+`free`: the items' probabilities differ between groups too, as direct effects of DEGREE in each
+class on all items.
+"""
+
+SIMULATION_TEXT = """Three classes and six binary items, after [BakkKuha2018]. What we chose: members of class 1 say yes
+to every item with the probability of the separation (.70, .80, .90), those of class 2 to the first
+three and no to the others, those of class 3 no to all. A covariate takes the values 1 to 5, each in
+a fifth of the rows; a unit changes the log-odds of class 2 and class 3 against class 1 by -0.5 and
+0.5, or by -1 and 1; intercepts make the classes equally large. Estimation starts from the true
+probabilities, so that labels are kept. A replicate has no estimate if the maximum is not reached,
+the information is singular or a coefficient is beyond 25. Two figures are for the slopes of class 2
+and class 3. By chance alone the coverage of 2,000 replicates is between 94.0 and 96.0 % in 19 of 20
+cases.
+"""
+
+FINDINGS = """## What to make of it
+
+- High separation: all methods are unbiased, and their intervals cover as they should.
+- Middle separation: so too from 1,000 rows on. With 500 rows and strong effects two- and three-step
+  estimates are up to 10 % too small and their intervals cover a few percent less than 95 %, BCH's
+  least: alone, the measurement part looks better separated than it is.
+- Low separation: two and three steps fail. Estimates are 10 to 60 % too small, and intervals cover
+  the truth in half to nine tenths of the samples, even with 2,000 rows. One-step estimation works
+  from 1,000 rows on; with 500 its standard errors are too small for the few samples with extreme
+  estimates. `relate` warns when the relative entropy is below .5 (it is about .36 here, .65 and .90
+  in the other conditions).
+"""
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Make the page."""
+    parser = options("relate", __doc__ or "")
+    parser.add_argument("--replicates", type=int, default=0, help="simulate up to this many replicates first")
+    given = parser.parse_args(arguments)
+    if given.replicates:
+        run(given.replicates, given.seed)
+    deliver(page(Path(given.data) if given.data else None), given.out)
+
+
+if __name__ == "__main__":
+    main()
