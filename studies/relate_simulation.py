@@ -25,7 +25,10 @@ from latentree.relate._parts import ClassLogit, ItemData, Items
 __all__ = ["CONDITIONS", "METHODS", "Condition", "Tally", "simulate"]
 
 VALUES = np.arange(1.0, 6.0)
-METHODS = ("one-step", "two-step", "three-step, modal", "BCH, modal")
+METHODS = ("two-step", "one-step", "three-step, modal", "BCH, modal")
+TOLERANCE = 1e-6
+"""Gain in log-likelihood that a last Newton step, which is still taken, may promise."""
+
 NORMAL = 1.959963984540054
 
 
@@ -134,7 +137,7 @@ def _drawn(condition: Condition, rng: np.random.Generator) -> tuple[FirstStep, S
     weights = counts.astype(float)
     tables = np.stack([1 - yes, yes], axis=2).reshape(3, 12)
     logit = ClassLogit(np.ones((len(key), 1)), np.zeros((3, 1)))
-    fitted = maximise(Point([logit, Items(data, tables)], weights), em_steps=3).point
+    fitted = maximise(Point([logit, Items(data, tables)], weights), em_steps=1, tol=TOLERANCE).point
     items, own = fitted.parts[1], fitted.parts[0]
     sampling = Sampling(weights)
     first = first_step(items, own.probabilities[0], sampling)  # type: ignore[attr-defined]
@@ -146,11 +149,15 @@ def _estimated(name: str, first: FirstStep, model: Structural) -> tuple[FloatArr
     """Estimates and standard errors; None if there is no maximum or the information is singular."""
     kind, _, assignment = name.partition(", ")
     if kind == "one-step":
-        found = one_step(first, model, first.measurement, em_steps=3)
+        # From the two-step estimate, which saves half of the way.
+        begin = first.kept["two-step"]
+        found = one_step(first, model, first.measurement, begin=begin, em_steps=0, tol=TOLERANCE)
     elif kind == "two-step":
-        found = two_step(first, model)
+        found = two_step(first, model, tol=TOLERANCE)
+        first.kept["two-step"] = found.logit.beta
     else:
-        found = (three_step if kind == "three-step" else bch)(first, model, assignment=assignment)  # type: ignore[arg-type]
+        step = three_step if kind == "three-step" else bch
+        found = step(first, model, assignment=assignment, tol=TOLERANCE)  # type: ignore[arg-type,operator]
     values = found.logit.flat()
     variances = found.covariance.diagonal()[: len(values)]
     if not (found.converged and found.regular and np.abs(values).max() < 25 and (variances > 0).all()):

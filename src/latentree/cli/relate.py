@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from .command import command as command_, file, flag, option, whole
+from .command import command as command_, flag, option, whole
 from .options import data_argument, force_option, matching_options, model_argument, model_out_option
 from .output import emit
 from .types import Choice, Number
@@ -33,7 +33,7 @@ ERRORS = "Standard errors"
 @model_argument
 @data_argument
 @option("--covariates FORMULA", WHAT, "What the class depends on: columns joined by +, : and *, such as 'party * age'.")
-@option("--outcome NAME,...", WHAT, "Columns whose means, proportions or rates are compared between classes.", multiple=True)
+@option("--outcome NAME,...", WHAT, "Columns to compare between classes by means, proportions or rates.", multiple=True)
 @option(
     "--kind NAME=KIND",
     WHAT,
@@ -90,14 +90,13 @@ ERRORS = "Standard errors"
     default="observed",
 )
 @flag("--robust", ERRORS, "Standard errors that hold even if the model is wrong.")
-@option("--clusters COLUMN", ERRORS, "Clusters that were drawn; 'rows' makes every row one. Weights are then a survey's.")
+@option("--clusters COLUMN", ERRORS, "Clusters that were drawn; 'rows': each row is one. Weights are then a survey's.")
 @option("--strata COLUMN", ERRORS, "Strata that clusters were drawn in.")
 @whole("--bootstrap", ERRORS, "Standard errors from N bootstrap samples.", min=2)
 @whole("--seed", ERRORS, "Where the bootstrap samples come from.", min=0, default=0)
 @option("--level", ERRORS, "Coverage of intervals.", type=Number(min=0, max=1), default=0.95)
 @matching_options
 @model_out_option("--out", "the model that one-step estimation finds")
-@file("--plot", "Output", "Draw the class probabilities along the first covariate, to a .png file.")
 @force_option
 def command(
     model: str,
@@ -107,7 +106,6 @@ def command(
     direct_effects: tuple[str, ...],
     dif: str | None,
     out: str | None,
-    plot: str | None,
     force: bool,
     as_json: bool,
     seed: int,
@@ -126,11 +124,10 @@ def command(
 
     from ..relate import item_tests, relate
     from .data import load_model, read_for
-    from .files import MODEL, PICTURE, Outputs
+    from .files import MODEL, Outputs
     from .types import split
 
-    files = {"--out": (MODEL, out), "--plot": (PICTURE, plot)}
-    outputs = Outputs("relate", files, [model, data], force=force)
+    outputs = Outputs("relate", {"--out": (MODEL, out)}, [model, data], force=force)
     if out is not None and given["method"] != "one-step":
         raise click.UsageError("--out is for --method one-step, which estimates a new model.")
     loaded = load_model(model)
@@ -152,8 +149,6 @@ def command(
     )
     if out is not None:
         outputs.write_model(_kept(found.model, loaded, source, found), out)
-    if plot is not None:
-        _draw(found, plot, outputs.mark)
     if as_json:
         document = {"data": source.name, **found.to_dict(), "seed": seed if given["bootstrap"] else None}
         emit(document | ({"dif": tests.rows} if dif is not None else {}))
@@ -205,12 +200,6 @@ def _kept(model: Model, old: Model, source: Source, found: Any) -> Model:
     return source.used.kept_in(replace(model, provenance={**model.provenance, **known}))
 
 
-def _draw(found: Any, path: str, mark: str) -> None:
-    from ..report.figures import save_figure
-
-    save_figure(found.plot(next(iter(found.task.design.levels))), path, mark)
-
-
 def _show(found: Any) -> None:
     from ..relate._text import headline, sections
     from .tables import grid
@@ -230,8 +219,14 @@ def _show_tests(tests: Any) -> None:
 
     click.echo(f"\nDirect effects of covariates on items, {tests.test} tests")
     cells = [
-        [row["item"], row["covariate"], number(row["statistic"], 2), str(row["df"]), p_value(row["p"])]
-        + [p_value(row["p_adjusted"])]
+        [
+            row["item"],
+            row["covariate"],
+            number(row["statistic"], 2),
+            str(row["df"]),
+            p_value(row["p"]),
+            p_value(row["p_adjusted"]),
+        ]
         for row in tests.rows
     ]
     head = ["item", "covariate", "statistic", "df", "p", f"p, {tests.correction}"]

@@ -52,9 +52,7 @@ class Relating:
         check_is_fitted(self)
         if options.get("bootstrap") is not None:
             options.setdefault("rng", generator(self.random_state, "relate")[0])
-        return relate(
-            self.model_, X, covariates, outcome, sample_weight=_weights(X, sample_weight), **options
-        )
+        return relate(self.model_, X, covariates, outcome, sample_weight=_weights(X, sample_weight), **options)
 
     def item_tests(
         self, X: Any, covariates: str | Sequence[str], *, sample_weight: Any = None, **options: Any

@@ -54,7 +54,8 @@ class Classification:
     @cached_property
     def inverse(self) -> FloatArray:
         """Inverse of the table of errors."""
-        return np.linalg.inv(self.errors)
+        own: FloatArray = np.linalg.inv(self.errors).astype(np.float64)
+        return own
 
     @cached_property
     def weights(self) -> FloatArray:

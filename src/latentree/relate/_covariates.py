@@ -22,7 +22,7 @@ More = Callable[[IndexArray | None], tuple[Part, ...]]
 
 Information = Literal["observed", "opg"]
 
-FEW = {"em_steps": 3}
+FEW = {"em_steps": 1}
 """With the measurement part fixed, Newton's method needs no long approach."""
 
 

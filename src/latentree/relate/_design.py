@@ -19,7 +19,7 @@ from ..formats._coding import DECIMAL_COMMA, Missing
 from ..formats._columns import column_from, listed
 from ..formats._frame import MISSING_TEXTS
 
-__all__ = ["Design", "Reading", "Values", "check_terms", "design_of", "values_of"]
+__all__ = ["Design", "Reading", "Values", "check_terms", "design_of", "lacking", "values_of"]
 
 INTERCEPT = "intercept"
 BEYOND = re.compile(r"[()\-^~{}|/\[\]`]")
@@ -35,6 +35,9 @@ class Reading:
 
     missing: Iterable[str] = MISSING_TEXTS
     decimal: str = "."
+
+
+READING = Reading()
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,7 +72,7 @@ class Values:
         return [None if x != x else self.levels[int(x)] for x in self.numbers.tolist()]
 
 
-def values_of(raw: Any, name: str, reading: Reading = Reading(), levels: tuple[Any, ...] | None = None) -> Values:
+def values_of(raw: Any, name: str, reading: Reading = READING, levels: tuple[Any, ...] | None = None) -> Values:
     """Read a column: numbers as numbers, text, categories and truth values as categories.
 
     Parameters
@@ -164,7 +167,7 @@ class Design:
 
 
 def design_of(
-    covariates: str | Sequence[str] | None, columns: Mapping[str, Any], reading: Reading = Reading()
+    covariates: str | Sequence[str] | None, columns: Mapping[str, Any], reading: Reading = READING
 ) -> tuple[Design, dict[str, Values]]:
     """Terms of a formula, and the covariates that it asks for.
 
@@ -176,7 +179,7 @@ def design_of(
     text = covariates if isinstance(covariates, str) else " + ".join(f"{c}" for c in covariates)
     whole = [text] if isinstance(covariates, str) else list(covariates)
     if all(name in columns for name in whole):
-        products = [(name,) for name in whole]
+        products: list[tuple[str, ...]] = [(name,) for name in whole]
     elif BEYOND.search(text):
         return _with_formulaic(text, columns, reading)
     else:
@@ -326,16 +329,14 @@ def check_terms(x: FloatArray, weights: FloatArray, terms: Sequence[str]) -> Non
         done.append(rest / np.linalg.norm(rest))
 
 
-def missing_covariates(rows: NDArray[np.int64], names: Sequence[str], more: str) -> DataError:
-    """Say which rows lack a covariate."""
-    shown = ", ".join(str(r) for r in rows[:10].tolist()) + (", ..." if len(rows) > 10 else "")
+def lacking(rows: NDArray[np.int64], names: Sequence[str]) -> DataError:
+    """Say which rows lack a value."""
+    some = {f"row{i}": Row(int(r)) for i, r in enumerate(rows[:5].tolist())}
+    shown = ", ".join(f"{{{name}}}" for name in some) + (", ..." if len(rows) > len(some) else "")
     return DataError(
-        "{n:,} rows lack a value of {names}, the first being {row} (rows, counted from 0: {rows}). Leave such rows out "
-        "with {drop}{more}.",
+        "{n:,} rows lack a value of {names}: " + shown + ". Leave such rows out with {drop}, or impute them.",
         n=len(rows),
         names=listed(list(names)),
-        row=Row(int(rows[0])),
-        rows=shown,
         drop=Advice("missing_covariates", "drop"),
-        more=more,
+        **some,
     )

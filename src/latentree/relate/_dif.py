@@ -1,4 +1,4 @@
-"""Tests of differential item functioning: does a covariate act on an item beside the class?"""
+"""Tests of differential item functioning, that is of covariates that act on an item beside the class."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ def item_tests(
         raise DataError("There is no item '{name}'. There are {known}.", name=unknown[0], known=listed(names))
     found = solve(task)
     assert found.estimate is not None
-    rows = []
+    rows: list[dict[str, Any]] = []
     for item in items or names:
         for covariate in task.design.levels:
             columns = [j for j, term in enumerate(task.design.terms) if term_of(term, covariate)]
@@ -143,7 +143,7 @@ def _score(task: Task, found: Any, item: int, columns: list[int], uniform: bool)
         if values.min() > 0:
             break
     slope = own.gradient[tested]
-    return float(max(slope @ spread @ slope, 0.0)), len(tested)
+    return max(float(slope @ spread @ slope), 0.0), len(tested)
 
 
 def _ratio(task: Task, found: Any, item: int, columns: list[int], uniform: bool) -> tuple[float, int]:

@@ -122,7 +122,8 @@ class DirectEffects(Part):
         for k in range(self.n_classes):
             at, own = self.scores(k, slice(None))
             np.add.at(slope, at, expected[:, k] @ own)
-        return self.moved(np.linalg.lstsq(self.complete(expected), slope, rcond=1e-12)[0])
+        step: FloatArray = np.linalg.lstsq(self.complete(expected), slope, rcond=1e-12)[0].astype(np.float64)
+        return self.moved(step)
 
     @property
     def held(self) -> NDArray[np.bool_]:

@@ -14,7 +14,7 @@ from .._types import FloatArray
 from ..errors import DataError, ModelError, ParameterError, bad_parameter
 from ._classification import Assignment
 from ._covariates import Information
-from ._design import Reading
+from ._design import READING, Reading
 from ._relate import LOW_SEPARATION, Method, Solution, Task, prepare, solve
 from ._relation import Relation, new_model
 
@@ -142,7 +142,7 @@ def relate(
             raise bad_parameter("rng", "relate", "a numpy.random.Generator for the bootstrap", rng)
         found, errors = _bootstrapped(task, found, bootstrap, rng), f"{bootstrap} bootstrap samples"
     _warn_of_separation(task, found)
-    return _relation(task, found, errors, level, more.get("reading", Reading()))
+    return _relation(task, found, errors, level, more.get("reading", READING))
 
 
 def _relation(task: Task, found: Solution, errors: str, level: float, reading: Reading) -> Relation:

@@ -48,7 +48,9 @@ class TreeItems(Part):
         """log P(variables | state), found from the posterior of the engine."""
         model, table = self.model, self.table
         name = model.tree.names[0]
-        patterns = Table._made(table.codes, table.weights, table.variables, np.arange(table.n_patterns), table.n)
+        patterns = Table._made(
+            table.codes, table.weights, table.variables, np.arange(table.n_patterns, dtype=np.int32), table.n
+        )
         own = posterior(model, patterns, [name])[name]
         with np.errstate(divide="ignore"):
             found = np.log(own) - np.log(model.table(0)[0])
@@ -117,12 +119,13 @@ class FirstStep:
         """Sizes of the classes."""
         logit = self.point.parts[0]
         assert isinstance(logit, ClassLogit)
-        return logit.probabilities[0]
+        sizes: FloatArray = logit.probabilities[0]
+        return sizes
 
     @property
     def n_classes(self) -> int:
         """Number of classes."""
-        return self.point.posterior.shape[1]
+        return int(self.point.posterior.shape[1])
 
     @property
     def theta(self) -> slice:

@@ -59,6 +59,10 @@ class Part(ABC):
         """Information of the complete data, given the expected weight of each row in each class."""
         raise NotImplementedError
 
+    def bending(self, expected: FloatArray) -> FloatArray:
+        """Minus the expected second derivatives of ``log``; the same as ``complete`` where links are canonical."""
+        return self.complete(expected)
+
     def moved(self, step: FloatArray) -> Self:
         """The part with its parameters moved by a step."""
         raise NotImplementedError
@@ -179,10 +183,7 @@ class Point:
             scaled = tau[:, k, None] * own
             if second is not None:
                 second[np.ix_(at, at)] += own.T @ (w[:, None] * scaled)
-            if np.array_equal(at, np.arange(at[0], at[0] + len(at))):
-                out[:, at[0] : at[0] + len(at)] += scaled
-            else:
-                out[:, at] += scaled
+            out[:, at] += scaled
 
     def moved(self, step: FloatArray) -> Point:
         """The mixture with all parameters moved by a step."""
@@ -220,11 +221,11 @@ def curvature(point: Point) -> Curvature:
         weighed = w[:, None] * mean
         gradient += weighed.sum(axis=0)
         products += mean.T @ weighed
-    complete, expected = np.zeros((n, n)), point.expected
+    complete, expected, information = np.zeros((n, n)), point.expected, products - second
     for part, at in point.slices():
         if part.size:
             complete[at, at] = part.complete(expected)
-    information = complete - second + products
+            information[at, at] += part.bending(expected)
     for part, at in point.slices():
         if part.penalty is not None:
             _, slope, bend = part.penalty

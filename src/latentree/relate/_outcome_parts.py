@@ -186,6 +186,16 @@ class Normal(OutcomePart):
         out[at, at] = 2.0 * (self.known @ expected)
         return out
 
+    def bending(self, expected: FloatArray) -> FloatArray:
+        """With the residuals as they are, which need not be of mean zero and the variance."""
+        out = super().complete(expected)
+        for k in range(self.n_classes):
+            at, w = self.n_linear + k, expected[:, k] * self.known
+            out[at, at] = 2.0 * float(w @ self._standard[:, k] ** 2)
+            cross = 2.0 * expected[:, k] @ self.residual_scores(k) / self.dispersion(k)
+            out[at, : self.n_linear] = out[: self.n_linear, at] = cross
+        return out
+
     def em_step(self, expected: FloatArray) -> Self:
         """Means by weighted regression, then variances."""
         moved = self.newton(expected)
@@ -215,7 +225,7 @@ class Count(OutcomePart):
     """A count with a Poisson distribution."""
 
     @cached_property
-    def means(self) -> FloatArray:  # type: ignore[override]
+    def means(self) -> FloatArray:
         """Rates."""
         return np.exp(np.minimum(self.linear, 50.0))
 
@@ -253,7 +263,7 @@ class Categories(OutcomePart):
         return out
 
     @cached_property
-    def means(self) -> FloatArray:  # type: ignore[override]
+    def means(self) -> FloatArray:
         """Probabilities of all categories but the first."""
         return np.exp(self._log_shares[:, :, 1:])
 
@@ -264,7 +274,7 @@ class Categories(OutcomePart):
         return out
 
     @cached_property
-    def target(self) -> FloatArray:  # type: ignore[override]
+    def target(self) -> FloatArray:
         """Indicators of all categories but the first."""
         out: FloatArray = (self.y[:, None] == np.arange(1, self.n_categories + 1)).astype(np.float64)
         return out

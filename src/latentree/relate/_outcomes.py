@@ -187,10 +187,10 @@ def outcome_by_class(
     """Estimate an outcome by class: BCH, or ML in two or three steps."""
     y, categories = values.numbers, tuple(values.levels or ())
     if kind == "categorical" and values.levels is None:
-        categories, codes = np.unique(y[~np.isnan(y)], return_inverse=True)
+        levels, codes = np.unique(y[~np.isnan(y)], return_inverse=True)
         whole = np.full(len(y), np.nan)
         whole[~np.isnan(y)] = codes
-        y, categories = whole, tuple(int(c) if c % 1 == 0 else c for c in categories.tolist())
+        y, categories = whole, tuple(int(c) if c % 1 == 0 else c for c in levels.tolist())
     total = model.weights.sum()
     z = model.x[:, 1:] - (model.weights @ model.x[:, 1:]) / total
     z = np.where(model.weights[:, None] > 0, z, 0.0)

@@ -7,7 +7,6 @@ from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import block_diag
 
 from .._lazy import cached_property
 from .._types import FloatArray, IndexArray
@@ -58,20 +57,20 @@ class ClassLogit(Part):
 
     def scores(self, k: int, rows: slice) -> tuple[IndexArray, FloatArray]:
         """(1 if c = k else 0, less P(c)) times the covariates, for each class c but the reference."""
-        p, x = self.probabilities[rows], self.x[rows]
-        parts = [(float(c == k) - p[:, c])[:, None] * x for c in self.others]
-        return np.arange(self.size), np.hstack(parts)
+        x = self.x[rows]
+        off = -self.probabilities[rows][:, self.others]
+        if k != self.reference:
+            off[:, self.others.index(k)] += 1.0
+        return np.arange(self.size), (off[:, :, None] * x[:, None, :]).reshape(len(x), -1)
 
     def complete(self, expected: FloatArray) -> FloatArray:
         """Information of a multinomial logit whose classes are known."""
-        p, total, n = self.probabilities, expected.sum(axis=1), self.x.shape[1]
-        out = np.zeros((self.size, self.size))
-        for a, c in enumerate(self.others):
-            for b, d in enumerate(self.others[: a + 1]):
-                own = total * p[:, c] * (float(c == d) - p[:, d])
-                block = self.x.T @ (own[:, None] * self.x)
-                out[a * n : (a + 1) * n, b * n : (b + 1) * n] = block
-                out[b * n : (b + 1) * n, a * n : (a + 1) * n] = block.T
+        p, total, n = self.probabilities[:, self.others], expected.sum(axis=1), self.x.shape[1]
+        weighed = (p[:, :, None] * self.x[:, None, :]).reshape(len(p), -1)
+        out: FloatArray = -(weighed.T @ (total[:, None] * weighed))
+        for a in range(len(self.others)):
+            own = slice(a * n, (a + 1) * n)
+            out[own, own] += self.x.T @ ((total * p[:, a])[:, None] * self.x)
         return out
 
     def moved(self, step: FloatArray) -> Self:
@@ -95,7 +94,7 @@ class ClassLogit(Part):
             return None
         k = len(self.beta)
         centre = np.eye(k)[:, self.others] - 1.0 / k  # from the free rows to deviations from the mean
-        bend = np.kron(centre.T @ centre, np.diag(self.precision))
+        bend: FloatArray = np.kron(centre.T @ centre, np.diag(self.precision)).astype(np.float64)
         free = self.beta[self.others].ravel()
         slope = bend @ free
         return 0.5 * float(free @ slope), slope, bend
@@ -139,12 +138,22 @@ class ItemData:
     @cached_property
     def observed(self) -> FloatArray:
         """One for all answers of an item that a pattern has, zero for those of a missing one."""
-        return np.repeat((self.codes >= 0).astype(np.float64), self.cardinality, axis=1)
+        known: FloatArray = np.repeat((self.codes >= 0).astype(np.float64), self.cardinality, axis=1)
+        return known
+
+    @cached_property
+    def same(self) -> FloatArray:
+        """One where two answers are of the same item."""
+        item = np.repeat(np.arange(len(self.cardinality)), self.cardinality)
+        own: FloatArray = np.equal(item[:, None], item).astype(np.float64)
+        return own
 
     def by_pattern(self, expected: FloatArray) -> FloatArray:
         """Sums over the rows of each pattern."""
-        own = [np.bincount(self.pattern, column, len(self.codes)) for column in expected.T]
-        return np.column_stack(own)
+        n, k = len(self.codes), expected.shape[1]
+        at = self.pattern[:, None] * k + np.arange(k)
+        sums: FloatArray = np.bincount(at.ravel(), expected.ravel(), n * k).reshape(n, k).astype(np.float64)
+        return sums
 
     def without(self, items: list[int]) -> ItemData:
         """The other items."""
@@ -196,12 +205,13 @@ class Items(Part):
     def complete(self, expected: FloatArray) -> FloatArray:
         """Information of multinomial samples."""
         counts = self.data.by_pattern(expected).T @ self.data.observed
-        item = np.repeat(np.arange(len(self.data.cardinality)), self.data.cardinality)
-        out = []
-        for free, p, n in zip(self.free, self.tables, counts, strict=True):
-            own, same = p[free], item[free][:, None] == item[free]
-            out.append(np.where(same, n[free, None] * (np.diag(own) - np.outer(own, own)), 0.0))
-        return block_diag(*out)
+        out, n = np.zeros((self.size, self.size)), self.width
+        for k, (free, p, seen) in enumerate(zip(self.free, self.tables, counts, strict=True)):
+            own = p[free]
+            block = -self.data.same[np.ix_(free, free)] * np.outer(seen[free] * own, own)
+            block[np.diag_indices(n)] += seen[free] * own
+            out[k * n : (k + 1) * n, k * n : (k + 1) * n] = block
+        return out
 
     def moved(self, step: FloatArray) -> Self:
         """With other log-odds."""

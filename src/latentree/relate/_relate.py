@@ -22,12 +22,12 @@ from ..infer import find_node
 from ..naming import node_labels
 from ._classification import Assignment
 from ._covariates import Estimate, Information, Structural, bch, one_step, three_step, two_step
-from ._design import INTERCEPT, Design, Reading, Values, check_terms, design_of, missing_covariates, values_of
+from ._design import INTERCEPT, READING, Design, Reading, Values, check_terms, design_of, lacking, values_of
 from ._direct import DirectEffects
 from ._measurement import FirstStep, first_step, measurement_of
 from ._mixture import Part, Point, maximise
 from ._outcomes import Outcome, kind_of, outcome_by_class
-from ._parts import ClassLogit, ItemData, Items
+from ._parts import ClassLogit, Items
 from ._sample import Sample, groups_of, merged
 
 __all__ = ["Method", "Task", "prepare", "solve"]
@@ -36,6 +36,9 @@ Method = Literal["one-step", "two-step", "three-step", "bch"]
 METHODS = OneOf("one-step", "two-step", "three-step", "bch")
 LOW_SEPARATION = 0.5
 """Entropy R2 below which two- and three-step estimates cannot be trusted; see docs/reproduction/relate.md."""
+
+ROUGH = 1e-6
+"""Gain that the last step of a bootstrap sample may promise: far less than what samples differ by."""
 
 SOFTENING = 1e-3
 """Weight of the even distribution in the start of one-step estimation: probabilities of zero can then come back."""
@@ -117,7 +120,7 @@ def prepare(
     penalty: float | None = None,
     outcome_kind: str | Mapping[str, str] | None = None,
     direct_effects: Mapping[str, str] | None = None,
-    reading: Reading = Reading(),
+    reading: Reading = READING,
     table: Table | None = None,
 ) -> Task:
     """Read and check everything; see :func:`relate`."""
@@ -140,7 +143,8 @@ def prepare(
         )
     if method == "one-step" and not model.tree.is_star:
         raise ModelError(
-            "One-step estimation is for latent class models; this tree has several latent variables. Use {two} or {three}.",
+            "One-step estimation is for latent class models; this tree has several latent variables. Use {two} or "
+            "{three}.",
             two=Advice("method", "two-step"),
             three=Advice("method", "three-step"),
         )
@@ -169,13 +173,13 @@ def prepare(
     weights = np.ones(n) if sample_weight is None else checked_weights(sample_weight, n)
     keep = (table.codes[table.inverse] >= 0).all(axis=1) | (table.inverse < 0) if complete else np.ones(n, dtype=bool)
     x = design.matrix(values) if values else np.ones((n, 1))
-    lost = np.isnan(x).any(axis=1)
+    lost: NDArray[np.bool_] = np.asarray(np.isnan(x).any(axis=1))
     for effect in effects.values():
         lost |= np.isnan(effect.numbers)
     x = np.where(lost[:, None], np.nan, x)
     counted = lost & keep & (weights > 0) & (table.inverse >= 0)
     if counted.any() and missing_covariates == "error" and not complete:
-        raise _missing(np.flatnonzero(counted), [c for c in every if np.isnan(every[c].numbers[counted]).any()])
+        raise lacking(np.flatnonzero(counted), [c for c in every if np.isnan(every[c].numbers[counted]).any()])
     if complete:
         keep &= ~lost
     groups = [_groups(columns, own_, n, name, reading) for own_, name in ((clusters, "clusters"), (strata, "strata"))]
@@ -261,19 +265,16 @@ def _groups(columns: Mapping[str, Any], given: Any, n: int, what: str, reading: 
     values = values_of(raw, given if isinstance(given, str) else what, reading)
     if np.isnan(values.numbers).any():
         row = int(np.flatnonzero(np.isnan(values.numbers))[0])
-        raise _missing(np.array([row]), [values.name])
+        raise lacking(np.array([row]), [values.name])
     return groups_of(values)
-
-
-def _missing(rows: NDArray[np.int64], names: Sequence[str]) -> DataError:
-    return missing_covariates(rows, names, "")
 
 
 def _direct_designs(
     model: Model, given: Mapping[str, str], columns: Mapping[str, Any], reading: Reading
 ) -> tuple[list[tuple[str, Design, bool]], dict[str, Values]]:
     """Direct effects: for each item a formula; ``class * formula`` lets them differ between classes."""
-    out, values = [], {}
+    out: list[tuple[str, Design, bool]] = []
+    values: dict[str, Values] = {}
     for item, formula in given.items():
         if item not in [v.name for v in model.variables]:
             raise DataError("Direct effects are on items; '{name}' is none of them.", name=item)
@@ -331,7 +332,7 @@ def solve(task: Task, sample: Sample | None = None, start: Solution | None = Non
 
 
 def _refitted(first: FirstStep, sample: Sample) -> tuple[Part, FloatArray]:
-    found = maximise(Point(first.point.parts, sample.sampling.weights), em_steps=3).point
+    found = maximise(Point(first.point.parts, sample.sampling.weights), em_steps=1, tol=ROUGH).point
     logit = found.parts[0]
     assert isinstance(logit, ClassLogit)
     return found.parts[1], logit.probabilities[0]
@@ -348,17 +349,18 @@ def _precision(task: Task, sample: Sample) -> FloatArray | None:
 
 def _estimated(task: Task, first: FirstStep, model: Structural, sample: Sample, start: Solution | None) -> Estimate:
     method = task.for_covariates
+    ascent: dict[str, Any] = {} if start is None else {"tol": ROUGH}
     if method == "two-step":
-        return two_step(first, model, robust=task.robust)
+        return two_step(first, model, robust=task.robust, **ascent)
     if method == "three-step":
-        return three_step(first, model, assignment=task.assignment, robust=task.robust)
+        return three_step(first, model, assignment=task.assignment, robust=task.robust, **ascent)
     if method == "bch":
-        return bch(first, model, assignment=task.assignment)
+        return bch(first, model, assignment=task.assignment, **ascent)
     if start is not None and start.estimate is not None:
         own = start.estimate
         logit, items, *more = own.parts
         assert isinstance(logit, ClassLogit)
-        return one_step(first, model, items, more=tuple(more), begin=logit.beta, em_steps=3)
+        return one_step(first, model, items, more=tuple(more), begin=logit.beta, em_steps=1, **ascent)
     items_, more_ = one_step_parts(task, sample)
     return one_step(first, model, items_, information=task.information, robust=task.robust, more=tuple(more_))
 
@@ -381,10 +383,7 @@ def one_step_parts(task: Task, sample: Sample) -> tuple[Items, list[DirectEffect
     kept = np.concatenate(
         [np.arange(data.starts[j], data.starts[j] + cards[j]) for j in range(len(cards)) if j not in at]
     )
-    rest = data if not at else data.without(at)
-    if not at:
-        rest = ItemData(data.codes, data.pattern, data.cardinality)
-    return Items(rest, tables[:, kept]), direct
+    return Items(data.without(at), tables[:, kept]), direct
 
 
 def _check(task: Task, found: Estimate, sample: Sample) -> None:

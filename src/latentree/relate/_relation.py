@@ -17,7 +17,7 @@ from ..errors import DataError
 from ..formats._frame import raw_columns, table_from
 from ..infer import posterior
 from ._covariates import Estimate
-from ._design import INTERCEPT, Reading, Values
+from ._design import INTERCEPT, READING, Reading, Values
 from ._direct import DirectEffects
 from ._effects import average_effects, average_probabilities
 from ._outcomes import Outcome, wald
@@ -84,7 +84,7 @@ class Relation:
     warnings: tuple[str, ...]
     task: Task
     estimate: Estimate | None
-    reading: Reading = Reading()
+    reading: Reading = READING
     df: FloatArray | None = None
 
     # ---- tables ------------------------------------------------------------------------------------------------
@@ -232,7 +232,7 @@ class Relation:
         return _frame(out)
 
     def plot(self, covariate: str, ax: Any = None) -> Any:
-        """Draw the class probabilities as a function of a covariate; see :func:`latentree.report.figures.plot_curve`."""
+        """Draw the class probabilities along a covariate; see :func:`latentree.report.figures.plot_curve`."""
         from ..report.figures import plot_curve
 
         return plot_curve(self, covariate, ax)
@@ -289,7 +289,7 @@ class Relation:
 
     def direct_rows(self) -> list[dict[str, Any]]:
         """Direct effects on items as plain rows: log-odds of each answer against the item's base answer."""
-        out = []
+        out: list[dict[str, Any]] = []
         if self.estimate is None:
             return out
         start = sum(part.size for part in self.estimate.parts[:2])

@@ -94,10 +94,10 @@ def merged(
     parts += [own[kept] for own in (clusters, strata) if own is not None]
     key, first = _keys(parts)
     at = kept[first]
-    total = np.bincount(key, weights[kept], len(first))
+    total: FloatArray = np.bincount(key, weights[kept], len(first)).astype(np.float64)
     row_of = np.full(len(weights), -1, dtype=np.int64)
     row_of[kept] = key
-    known = ~np.isnan(x[at]).any(axis=1)
+    known: NDArray[np.bool_] = np.asarray(~np.isnan(x[at]).any(axis=1))
     sampling = Sampling(total, *(None if own is None else own[at] for own in (clusters, strata)))
     return Sample(
         table,

@@ -49,8 +49,15 @@ def sections(found: Relation) -> Iterator[Section]:
     direct = found.direct_rows()
     if direct:
         cells = [
-            [row["item"], str(row["answer"]), row["class"] or "all", row["term"], number(row["estimate"])]
-            + [number(row["standard_error"]), p_value(row["p"])]
+            [
+                row["item"],
+                str(row["answer"]),
+                row["class"] or "all",
+                row["term"],
+                number(row["estimate"]),
+                number(row["standard_error"]),
+                p_value(row["p"]),
+            ]
             for row in direct
         ]
         yield "Direct effects", ["item", "answer", "class", "term", "estimate", "s.e.", "p"], cells
@@ -70,9 +77,14 @@ def sections(found: Relation) -> Iterator[Section]:
     tests = found.test_rows()
     if tests:
         cells = [
-            [row["term"] or row["outcome"], " / ".join(row["classes"]) if row["classes"] else "all"]
-            + [number(row["statistic"], 2), str(row["df"]), p_value(row["p"])]
-            + [f"{row['effect']} {number(row['effect_size'], 2)}" if row["effect"] else ""]
+            [
+                row["term"] or row["outcome"],
+                " / ".join(row["classes"]) if row["classes"] else "all",
+                number(row["statistic"], 2),
+                str(row["df"]),
+                p_value(row["p"]),
+                f"{row['effect']} {number(row['effect_size'], 2)}" if row["effect"] else "",
+            ]
             for row in tests
         ]
         yield "Wald tests", ["of", "classes", "statistic", "df", "p", "effect size"], cells

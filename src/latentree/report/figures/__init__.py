@@ -7,11 +7,13 @@ from __future__ import annotations
 
 from ._fits import plot_residuals, plot_scores, plot_trace
 from ._power import plot_power
+from ._related import plot_curve
 from ._states import plot_profiles, plot_sizes, plot_uncertainty
 from ._studies import plot_growth, plot_progress, plot_race, save_panels, to_svg
 from ._tree import plot_tree
 
 __all__ = [
+    "plot_curve",
     "plot_growth",
     "plot_power",
     "plot_profiles",
