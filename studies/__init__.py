@@ -14,6 +14,7 @@ STUDIES = {
     "estimation": "[Whiley1999] figures 2.4-2.28 and table 2.5: estimation algorithms compared",
     "merging": "[Karciauskas2005] table 5.1: merging states of over-fitted models",
     "search": "[ChenZhangWang] table 1, figure 5, 5.3, [Zhang2004] 5.1, [ZhangKocka2004] 1: searches for the tree",
+    "relate": "[BakkKuha2018] simulation, poLCA's and glca's examples: classes and other variables",
     "reversible_jump": "[Whiley1999] tables 5.1-5.3, figures 5.2-5.14 and 4.6: Bayesian latent class models",
     "selection": "[Whiley1999] figures 4.4-4.5, tables 4.1-4.4, 4.6, [ZhangKocka2004] 3.1: the number of classes",
     "ten_fold": "[RodriguezSanchez2020]: ten folds of eleven data sets, against EAST, BI and latent class models",

@@ -118,7 +118,7 @@ def relate(
     >>> lca = lt.LatentClass(2, prior="auto", random_state=0).fit(data[items])
     >>> found = relate(lca.model_, data, outcome="sta")
     >>> found.outcome_table()[["class", "category", "estimate"]].round(2).values.tolist()
-    [['class0', 0, 0.83], ['class0', 1, 0.17], ['class1', 0, 0.75], ['class1', 1, 0.25]]
+    [['class0', 'Died', 0.11], ['class0', 'Lived', 0.89], ['class1', 'Died', 0.3], ['class1', 'Lived', 0.7]]
     """
     check("relate", level=(level, Number(above=0, below=1)))
     options: dict[str, Any] = {
@@ -192,7 +192,7 @@ def _warn_of_separation(task: Task, found: Solution) -> None:
     entropy = found.first.entropy()
     if entropy < LOW_SEPARATION and (task.for_covariates != "one-step" or found.outcomes):
         task.warn(
-            f"The items separate the classes poorly (entropy R2 {entropy:.2f}). Two- and three-step estimates are then "
+            f"The items separate the classes poorly (relative entropy {entropy:.2f}). Two- and three-step estimates are then "
             "biased towards no effect, and their intervals cover less often than they claim. Use method='one-step' for "
             "covariates, more or better items, or fewer classes."
         )

@@ -165,11 +165,10 @@ class FirstStep:
         return out
 
     def entropy(self) -> float:
-        """Entropy R2: 1 if all rows are classified surely, 0 if the rows say nothing of the class."""
+        """Relative entropy: 1 if all rows are classified surely, 0 if the rows say nothing of the class."""
         p, w = self.point.posterior, self.point.weights
         own = -float(w @ np.where(p > 0, p * np.log(np.where(p > 0, p, 1.0)), 0.0).sum(axis=1))
-        none = -float(w.sum()) * float(np.sum(self.sizes * np.log(np.maximum(self.sizes, SMALLEST))))
-        return 1.0 - own / none if none > 0 else 1.0
+        return 1.0 - own / (float(w.sum()) * float(np.log(self.n_classes))) if self.n_classes > 1 else 1.0
 
 
 def item_tables(model: Model) -> FloatArray:

@@ -35,7 +35,7 @@ __all__ = ["Method", "Task", "prepare", "solve"]
 Method = Literal["one-step", "two-step", "three-step", "bch"]
 METHODS = OneOf("one-step", "two-step", "three-step", "bch")
 LOW_SEPARATION = 0.5
-"""Entropy R2 below which two- and three-step estimates cannot be trusted; see docs/reproduction/relate.md."""
+"""Relative entropy below which two- and three-step estimates cannot be trusted; see docs/reproduction/relate.md."""
 
 ROUGH = 1e-6
 """Gain that the last step of a bootstrap sample may promise: far less than what samples differ by."""

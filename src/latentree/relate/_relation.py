@@ -8,7 +8,7 @@ from math import log
 from typing import Any
 
 import numpy as np
-from scipy.special import ndtr, ndtri
+from scipy.special import expit, ndtr, ndtri
 from scipy.stats import t as student
 
 from .._model import Model
@@ -56,7 +56,7 @@ class Relation:
     outcomes : tuple of Outcome
         Outcomes by class.
     entropy : float
-        Entropy R2 of the measurement part: how well the classes are separated.
+        Relative entropy of the measurement part: how well the classes are separated.
     model : Model
         The latent class model; of one-step estimation the new one, its class sizes averaged over the rows.
     level : float
@@ -121,6 +121,7 @@ class Relation:
             for k, label in enumerate(self.classes):
                 for c in range(own.estimates.shape[1]):
                     found = inference(float(own.estimates[k, c]), float(errors[k, c]), self.level)
+                    found |= _bounded(own.kind, found, self.level)
                     row: dict[str, Any] = {"outcome": own.name, "kind": own.kind, "class": label}
                     row["category"] = own.categories[c] if own.kind == "categorical" else None
                     row |= {name: found[name] for name in ("estimate", "standard_error", "lower", "upper")}
@@ -340,6 +341,17 @@ def inference(estimate: float, error: float, level: float, df: float | None = No
         "lower": estimate - half,
         "upper": estimate + half,
     }
+
+
+def _bounded(kind: str, found: Mapping[str, float], level: float) -> dict[str, float]:
+    """Intervals of proportions within 0 and 1 (on the logit scale), and of rates above 0 (on the log scale)."""
+    p, half = found["estimate"], float(ndtri(0.5 + level / 2)) * found["standard_error"]
+    if kind == "categorical" and 0 < p < 1:
+        middle, width = log(p / (1 - p)), half / (p * (1 - p))
+        return {"lower": float(expit(middle - width)), "upper": float(expit(middle + width))}
+    if kind == "count" and p > 0:
+        return {"lower": p * float(np.exp(-half / p)), "upper": p * float(np.exp(half / p))}
+    return {}
 
 
 def new_model(task: Task, found: Estimate) -> Model:

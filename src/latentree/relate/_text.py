@@ -96,7 +96,7 @@ def headline(found: Relation) -> str:
     fit = "" if found.log_likelihood is None else f", log-likelihood {found.log_likelihood:.2f}"
     return (
         f"{len(found.classes)} classes, {found.n:,.10g} rows, {what[found.method]}{fit}; "
-        f"entropy R2 {found.entropy:.2f}; standard errors: {found.errors}"
+        f"relative entropy {found.entropy:.2f}; standard errors: {found.errors}"
     )
 
 
