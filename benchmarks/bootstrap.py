@@ -201,7 +201,7 @@ def page(kept: dict[str, Any]) -> str:
                 )
                 sums += (a, b)
         rows.append(["all", "", "", "", f"{sums[0]:.1f}", f"{sums[1]:.2f}", f"**{sums[0] / sums[1]:.1f}**"])
-        out += _cells(rows)
+        out += [*_cells(rows), *_note(kept, "speed")]
     if "agreement" in kept:
         out += ["## The same p-values", "", "999 replicates, the true number of classes against one more. The standard"]
         out += ["error of the difference of two such p-values is at most 0.022.", ""]
@@ -217,6 +217,7 @@ def page(kept: dict[str, Any]) -> str:
             f"Mean of the differences {np.mean(z):+.2f} standard errors, root mean square {np.sqrt(np.mean(np.square(z))):.2f}.",
             "",
         ]
+        out += _note(kept, "agreement")
     if "uniform" in kept:
         first = kept["uniform"][0]
         out += ["## Level", "", "Where the null is true, p-values should be uniform: share of "]
@@ -231,7 +232,7 @@ def page(kept: dict[str, Any]) -> str:
             [_condition(r), *(f"{r[f'at_most_{x}']:.3f}" for x in (0.05, 0.1, 0.25, 0.5)), f"{r['distance']:.3f}"]
             for r in kept["uniform"]
         ]
-        out += ["", *_cells(rows)]
+        out += ["", *_cells(rows), *_note(kept, "uniform")]
     if "missed" in kept:
         out += [
             "## What more starts find",
@@ -258,6 +259,12 @@ def page(kept: dict[str, Any]) -> str:
             )
         out += _cells(rows)
     return "\n".join(out)
+
+
+def _note(kept: dict[str, Any], name: str) -> list[str]:
+    """What to know about how a part was measured."""
+    text = kept.get("notes", {}).get(name)
+    return [text, ""] if text else []
 
 
 def by_condition(name: str, measure: Callable[..., dict[str, Any]]) -> None:
