@@ -33,6 +33,7 @@ ROOT = Path(__file__).parents[1]
 KEPT = ROOT / "benchmarks" / "results" / "bootstrap.json"
 PAGE = ROOT / "docs" / "benchmarks-bootstrap.md"
 SEPARATIONS = {"far": 0.45, "middle": 0.3, "near": 0.2}
+LARGE = [("far", 3, 10_000, 12)]
 OLD: dict[str, Any] = {"n_init": 32, "finalists": 8}
 """Starts as they were before, of the data here as well, so that both ways judge the same statistic."""
 CONDITIONS = [  # separation, classes, rows, items
@@ -57,77 +58,61 @@ def generated(separation: str, k: int, n: int, items: int, seed: int) -> Table:
 # ---- the parts ------------------------------------------------------------------------------------------------------
 
 
-def agreement() -> list[dict[str, Any]]:
+def agreement(separation: str, k: int, n: int, items: int) -> dict[str, Any]:
     """p-values of 999 samples with warm and with full restarts, of the true number of classes against one more."""
-    found = []
-    for separation, k, n, items in CONDITIONS:
-        for seed in (0,):
-            table = generated(separation, k, n, items, seed)
-            row: dict[str, Any] = {"separation": separation, "k": k, "n": n, "items": items, "seed": seed}
-            for restarts in ("warm", "full"):
-                began = time.process_time()
-                test = bootstrap_lrt(
-                    table, k + 1, rng=np.random.default_rng(0), n_replicates=999, restarts=restarts, **OLD
-                )
-                row |= {restarts: test.p_value, f"{restarts}_seconds": time.process_time() - began}
-                row |= {f"{restarts}_median": float(np.median(test.replicates))}
-            found.append(row)
-            print(row, flush=True)
-    return found
+    table = generated(separation, k, n, items, 0)
+    row: dict[str, Any] = {}
+    for restarts in ("warm", "full"):
+        began = time.process_time()
+        test = bootstrap_lrt(table, k + 1, rng=np.random.default_rng(0), n_replicates=999, restarts=restarts, **OLD)
+        row |= {restarts: test.p_value, f"{restarts}_seconds": time.process_time() - began}
+        row |= {f"{restarts}_median": float(np.median(test.replicates))}
+    return row
 
 
-def uniform(n_data: int = 120, n_replicates: int = 39) -> list[dict[str, Any]]:
+def uniform(separation: str, k: int, n: int, items: int, n_data: int = 80, n_replicates: int = 19) -> dict[str, Any]:
     """p-values where the null is true: how many are at most 0.05, 0.1, 0.25, 0.5, and Kolmogorov's distance."""
-    found = []
-    for separation, k, n, items in CONDITIONS:
-        p = []
-        for seed in range(n_data):
-            table = generated(separation, k, n, items, 1000 + seed)
-            test = bootstrap_lrt(table, k + 1, rng=np.random.default_rng(seed), n_replicates=n_replicates)
-            p.append(test.p_value)
-        values = np.sort(np.array(p, dtype=float))
-        steps = np.arange(1, n_replicates + 2) / (n_replicates + 1)
-        distance = max(abs(float((values <= x + 1e-12).mean()) - x) for x in steps)
-        row = {"separation": separation, "k": k, "n": n, "items": items, "data": n_data, "replicates": n_replicates}
-        row |= {f"at_most_{x}": float((values <= x + 1e-12).mean()) for x in (0.05, 0.1, 0.25, 0.5)}
-        found.append({**row, "distance": distance})
-        print(found[-1], flush=True)
-    return found
+    p = []
+    for seed in range(n_data):
+        table = generated(separation, k, n, items, 1000 + seed)
+        test = bootstrap_lrt(table, k + 1, rng=np.random.default_rng(seed), n_replicates=n_replicates)
+        p.append(test.p_value)
+    values = np.sort(np.array(p, dtype=float))
+    steps = np.arange(1, n_replicates + 2) / (n_replicates + 1)
+    distance = max(abs(float((values <= x + 1e-12).mean()) - x) for x in steps)
+    shares = {f"at_most_{x}": float((values <= x + 1e-12).mean()) for x in (0.05, 0.1, 0.25, 0.5)}
+    return {"data": n_data, "replicates": n_replicates, **shares, "distance": distance}
 
 
-def missed(n_replicates: int = 40) -> list[dict[str, Any]]:
+def missed(separation: str, k: int, n: int, items: int, n_replicates: int = 40) -> dict[str, Any]:
     """How often a thorough search (128 starts, 48 to the end) finds more on a replicate than warm and full restarts."""
     from latentree.score._bootstrap import Resampler, _both
     from latentree.score._replicates import WarmFits, ratio
 
-    found = []
-    for separation, k, n, items in [*CONDITIONS, ("far", 3, 10_000, 12)]:
-        table = generated(separation, k, n, items, 7)
-        rng = np.random.default_rng(7)
-        null, _, statistic = _both(table, k + 1, rng, n_init=32, finalists=8)
-        resampler = Resampler.of(null.model, table)
-        warm = WarmFits.of(null.model, statistic, {})
-        rows = []
-        for own in rng.spawn(n_replicates):
-            drawn = resampler.draw(own)
-            quick, full = warm.statistic(drawn, own), _both(drawn, k + 1, own, n_init=32, finalists=8)[2]
-            fits = [fit_classes(drawn, c, rng=own, n_init=128, finalists=48).log_likelihood for c in (k, k + 1)]
-            rows.append((quick, full, ratio(*fits)))
-        values = np.array(rows)
-        best = values.max(axis=1)
-        row = {"separation": separation, "k": k, "n": n, "items": items, "statistic": statistic}
-        for i, name in enumerate(("warm", "full", "thorough")):
-            short = best - values[:, i]
-            row[name] = {
-                "missed": float((short > 0.1).mean()),
-                "by_one": float((short > 1).mean()),
-                "short": float(short.mean()),
-                "p": float((1 + (values[:, i] >= statistic - 1e-4).sum()) / (1 + n_replicates)),
-                "changed": float(((values[:, i] >= statistic - 1e-4) != (best >= statistic - 1e-4)).mean()),
-            }
-        found.append(row)
-        print(row, flush=True)
-    return found
+    table = generated(separation, k, n, items, 7)
+    rng = np.random.default_rng(7)
+    null, _, statistic = _both(table, k + 1, rng, **OLD)
+    resampler = Resampler.of(null.model, table)
+    warm = WarmFits.of(null.model, statistic, {})
+    rows = []
+    for own in rng.spawn(n_replicates):
+        drawn = resampler.draw(own)
+        quick, full = warm.statistic(drawn, own), _both(drawn, k + 1, own, **OLD)[2]
+        fits = [fit_classes(drawn, c, rng=own, n_init=128, finalists=48).log_likelihood for c in (k, k + 1)]
+        rows.append((quick, full, ratio(*fits)))
+    values = np.array(rows)
+    best = values.max(axis=1)
+    row: dict[str, Any] = {"statistic": statistic}
+    for i, name in enumerate(("warm", "full", "thorough")):
+        short, counts = best - values[:, i], values[:, i] >= statistic - 1e-4
+        row[name] = {
+            "missed": float((short > 0.1).mean()),
+            "by_one": float((short > 1).mean()),
+            "short": float(short.mean()),
+            "p": float((1 + counts.sum()) / (1 + n_replicates)),
+            "changed": float((counts != (best >= statistic - 1e-4)).mean()),
+        }
+    return row
 
 
 TIMED = """
@@ -145,7 +130,7 @@ began = time.process_time()
 for k in range(1, 7):
     fit_classes(table, k, rng=np.random.default_rng(0))
 out = {"fits": time.process_time() - began}
-for k in range(2, 7):
+for k in range(2, 6):
     began = time.process_time()
     test = bootstrap_lrt(table, k, rng=np.random.default_rng(0), n_replicates=replicates)
     out[k] = [time.process_time() - began, test.p_value, test.statistic]
@@ -154,7 +139,7 @@ print(json.dumps(out))
 
 
 def speed(other: str, replicates: int = 99) -> list[dict[str, Any]]:
-    """Processor seconds of tests of 2 to 6 classes, 10,000 x 12 binary rows with 3 classes; two interpreters in turn."""
+    """Processor seconds of tests of 2 to 5 classes, 10,000 x 12 binary rows with 3 classes; two interpreters in turn."""
     found = []
     for seed in (0,):
         sides = {}
@@ -186,8 +171,8 @@ def page(kept: dict[str, Any]) -> str:
         "",
         "`bootstrap_lrt` fits each data set that it draws from the smaller model from *warm* starts: the model that the",
         "data were drawn from, its classes split, and a few random starts; where the statistic is close to that of the",
-        'data, from more. `restarts="full"` fits them as the data are fitted, from 32 starts of which 8 are run to the',
-        "end, which is all that earlier versions did. Made by `python benchmarks/bootstrap.py --write` from",
+        'data, from more. `restarts="full"` fits them as the data are fitted; below, from 32 starts of which 8 are run',
+        "to the end, which is what earlier versions did. Made by `python benchmarks/bootstrap.py --write` from",
         "`benchmarks/results/bootstrap.json`; data are generated, and the script says how.",
         "",
     ]
@@ -201,7 +186,7 @@ def page(kept: dict[str, Any]) -> str:
         rows: list[list[Any]] = [["data", "classes", "p before", "p now", "before", "now", "ratio"]]
         sums = np.zeros(2)
         for row in kept["speed"]:
-            for k in map(str, range(2, 7)):
+            for k in sorted(set(row["now"]) & set(row["before"]) - {"fits"}):
                 (a, p, _), (b, q, _) = row["before"][k], row["now"][k]
                 rows.append(
                     [
@@ -216,7 +201,7 @@ def page(kept: dict[str, Any]) -> str:
                 )
                 sums += (a, b)
         rows.append(["all", "", "", "", f"{sums[0]:.1f}", f"{sums[1]:.2f}", f"**{sums[0] / sums[1]:.1f}**"])
-        out += _cells(rows)
+        out += [*_cells(rows), *_note(kept, "speed")]
     if "agreement" in kept:
         out += ["## The same p-values", "", "999 replicates, the true number of classes against one more. The standard"]
         out += ["error of the difference of two such p-values is at most 0.022.", ""]
@@ -232,6 +217,7 @@ def page(kept: dict[str, Any]) -> str:
             f"Mean of the differences {np.mean(z):+.2f} standard errors, root mean square {np.sqrt(np.mean(np.square(z))):.2f}.",
             "",
         ]
+        out += _note(kept, "agreement")
     if "uniform" in kept:
         first = kept["uniform"][0]
         out += ["## Level", "", "Where the null is true, p-values should be uniform: share of "]
@@ -246,7 +232,7 @@ def page(kept: dict[str, Any]) -> str:
             [_condition(r), *(f"{r[f'at_most_{x}']:.3f}" for x in (0.05, 0.1, 0.25, 0.5)), f"{r['distance']:.3f}"]
             for r in kept["uniform"]
         ]
-        out += ["", *_cells(rows)]
+        out += ["", *_cells(rows), *_note(kept, "uniform")]
     if "missed" in kept:
         out += [
             "## What more starts find",
@@ -275,15 +261,36 @@ def page(kept: dict[str, Any]) -> str:
     return "\n".join(out)
 
 
+def _note(kept: dict[str, Any], name: str) -> list[str]:
+    """What to know about how a part was measured."""
+    text = kept.get("notes", {}).get(name)
+    return [text, ""] if text else []
+
+
+def by_condition(name: str, measure: Callable[..., dict[str, Any]]) -> None:
+    """Measure under every condition that is not kept yet, and keep each when it is done."""
+    for condition in [*CONDITIONS, *(LARGE if name == "missed" else ())]:
+        what = dict(zip(("separation", "k", "n", "items"), condition, strict=True))
+        kept = json.loads(KEPT.read_text()) if KEPT.exists() else {}
+        rows = kept.setdefault(name, [])
+        if not any(what.items() <= row.items() for row in rows):
+            rows.append({**what, **measure(*condition)})
+            print(name, rows[-1], flush=True)
+            KEPT.write_text(json.dumps(kept, indent=1) + "\n")
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parts: dict[str, Callable[[], Any]] = {"agreement": agreement, "uniform": uniform, "missed": missed}
-    parser.add_argument("parts", nargs="*", choices=[*parts, "speed"])
+    parts: dict[str, Callable[..., dict[str, Any]]] = {"agreement": agreement, "uniform": uniform, "missed": missed}
+    parser.add_argument("parts", nargs="*", help=f"any of {', '.join(parts)}, speed")
     parser.add_argument("--other", help="the interpreter of another version, for 'speed'")
     parser.add_argument("--write", action="store_true", help="write the page")
     asked = parser.parse_args()
     for name in asked.parts:
-        found = speed(asked.other) if name == "speed" else parts[name]()
+        if name != "speed":
+            by_condition(name, parts[name])
+            continue
+        found = speed(asked.other)
         kept = json.loads(KEPT.read_text()) if KEPT.exists() else {}
         KEPT.write_text(json.dumps({**kept, name: found}, indent=1) + "\n")
     if asked.write:

@@ -197,7 +197,7 @@ def reviewer_report(
     >>> fits = [fit_classes(table, k, rng=np.random.default_rng(0)) for k in (1, 2, 3)]
     >>> pack = reviewer_report(fits, 2, n_replicates=19)
     >>> pack.frame("models")[["n_classes", "bic"]].round(2).to_dict("list")
-    {'n_classes': [1, 2, 3], 'bic': [1082.33, 706.07, 697.14]}
+    {'n_classes': [1, 2, 3], 'bic': [1082.32, 706.07, 697.14]}
     """
     ordered = tuple(sorted(fits, key=_k))
     chosen = next((fit for fit in ordered if _k(fit) == n_classes), None)
