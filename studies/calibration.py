@@ -106,7 +106,7 @@ def page(records: Iterable[Record]) -> str:
     groups = {f"{s:g}": [r for r in last if r["separation"] == s] for s in SEPARATIONS} | {"all": last}
     groups = {name: own for name, own in groups.items() if own}
     found = [
-        [name, f"{len(own)}", *(f"{sum(r[c] == r['classes'] for r in own)}" for c in CHOICES), f"{_sign_test(own):.3f}"]
+        [name, f"{len(own)}", *(f"{sum(r[c] == r['classes'] for r in own)}" for c in CHOICES), f"{_sign_test(own):.2g}"]
         for name, own in groups.items()
     ]
     losses = [

@@ -26,6 +26,8 @@ from latentree.infer import log_likelihood_rows
 from latentree.naming import latent_names, named, presented
 from latentree.search import METHODS
 
+CLIMBING = sorted(name for name, entry in METHODS.items() if not entry.load().estimates)
+"""Searches that maximise any score; the others judge by cases held out."""
 QUICK = {"trials": 0}
 """No looking ahead, where the result is not what is tested."""
 
@@ -152,7 +154,7 @@ def test_no_structure_is_said_and_not_a_crash():
     assert "No structure found" in tree.summary() and tree.warnings_
 
 
-@pytest.mark.parametrize("method", sorted(METHODS))
+@pytest.mark.parametrize("method", CLIMBING)
 def test_methods_by_name(method, frame):
     tree = LatentTree(method=method, random_state=0, time_limit=30).fit(
         frame.head(150)[["smokes", "drinks", "runs", "votes"]]

@@ -181,6 +181,19 @@ def test_no_time_still_leaves_no_zeros():
     )
 
 
+@pytest.mark.parametrize("seed", range(3))
+def test_the_strongest_pull_that_costs_little_is_chosen(seed):
+    _, table = drawn(400, seed)
+    fit = lt.fit_classes(table, 3, rng=np.random.default_rng(0))
+    choice = choose_pull(fit.model, table)
+    best = max(choice.tried.values())
+    least = best - min(choice.error, 0.005 * abs(best))
+    assert choice.tried[choice.pull] >= least
+    assert all(value < least for pull, value in choice.tried.items() if pull.strength > choice.pull.strength)
+    rows = Plan.of(fit.model, table).row_log_likelihood(fit.model.parameters)[table.inverse]
+    assert choice.error == pytest.approx(rows.std() / np.sqrt(400), rel=0.3)
+
+
 def test_large_data_are_held_out_once(monkeypatch):
     from latentree.estimation import _smoothing
 

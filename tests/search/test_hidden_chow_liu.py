@@ -158,6 +158,8 @@ def test_time_and_checkpoints(tmp_path):
     whole = learn(table, rng=rng(), **OPTIONS)
     part = learn(table, rng=rng(), budget=Budget(iterations=2), checkpoint=tmp_path / "c", **OPTIONS)
     assert len(part.trace) == 2 and part.score < whole.score
+    with pytest.raises(lt.LatentreeError, match="settings"):
+        learn(table, rng=rng(), prior=2, checkpoint=tmp_path / "c", **OPTIONS)
     again = learn(table, rng=rng(), checkpoint=tmp_path / "c", **OPTIONS)
     assert np.array_equal(again.model.parameters, whole.model.parameters)
 

@@ -199,6 +199,8 @@ def learn(
     storage: Storage[State, Step] | None = None
     if checkpoint is not None:
         settings = {"method": method, "score": criterion.name, **search.options.plain()}
+        if search.estimates:  # others meet the prior after the search
+            settings["prior"] = prior
         storage = Storage(
             checkpoint,
             "learn",
