@@ -208,13 +208,20 @@ class Swift(SearchMethod):
             tree = under(self.options.root, task.table, number % 2)
         else:
             kind, size = kind_of(number, task.table.n_variables)
-            if kind != "star":
-                return (
-                    self._of_pieces(task, size, rng) if kind == "pieces" else latent_classes(task, self._refitted, rng)
-                )
+            if kind == "pieces":
+                return self._of_pieces(task, size, rng)
+            if kind == "classes":
+                return latent_classes(task, self._refitted, rng)
             tree = Tree.star(size, task.table.cardinalities)
         network = Network.from_model(Model.random(tree, task.table.variables, rng))
         return self._fitted(task, regularised(network), task.n_jobs)
+
+    def _of_pieces(self, task: Task, size: int, rng: Generator) -> Point:
+        state = wide_start.init(task, size)
+        while state.phase == "pieces":
+            task.check_time()
+            state, _ = wide_start.step(task, state, self._learn_piece, rng)
+        return self._fitted(task, state.best.network, task.n_jobs)
 
     def step(self, task: Task, state: State, rng: Generator) -> tuple[State, Step | None]:
         """The next bundle of moves that raises the score, or the next perturbation that leads higher."""
