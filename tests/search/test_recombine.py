@@ -6,9 +6,11 @@ import numpy as np
 from hypothesis import given, settings, strategies as st
 from structures import drawn_table, graphs
 
+from latentree import datasets
 from latentree._model import Model
 from latentree._tree import Tree
 from latentree._variables import numbered
+from latentree.cardinality import learn_classes
 from latentree.search import learn
 from latentree.search._beliefs import Beliefs
 from latentree.search._network import Graph, Network
@@ -124,3 +126,15 @@ def test_starts_are_different():
     kinds = [kind_of(i, 12) for i in range(5)]
     assert len(set(kinds)) == 5 and {"classes", "pieces", "star"} == {kind for kind, _ in kinds}
     assert "pieces" not in {kind for kind, _ in (kind_of(i, 5) for i in range(12))}
+
+
+def test_every_kind_of_start_is_made():
+    table = drawn_table(datasets.generator("d12"), 150, 0)
+    run = learn(table, rng=np.random.default_rng(0), trials=0, starts=5, agree=6)
+    assert len(run.ends) == 5 and sum(step.kind == "start" for step in run.trace) == 5
+
+
+def test_no_search_ends_below_the_latent_class_model():
+    table = datasets.load("house_building")
+    classes = learn_classes(table, rng=np.random.default_rng(0))
+    assert learn(table, rng=np.random.default_rng(8), prior=None).score > classes.score - 0.01
