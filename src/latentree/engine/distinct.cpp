@@ -113,8 +113,8 @@ Alike alike_rows(const double* logs, std::size_t rows, std::size_t states, doubl
   out.scale.resize(rows);
   std::size_t size = 64;
   while (size < 2 * rows) size *= 2;
-  std::vector<Index> table(size, -1);   // open addressing: numbers of distinct rows
-  std::vector<std::int64_t> keys;       // [distinct rows][states]
+  std::vector<Index> table(size, -1);  // open addressing: numbers of distinct rows
+  std::vector<std::int64_t> keys;      // [distinct rows][states]
   std::vector<std::int64_t> own(states);
   for (std::size_t r = 0; r < rows; ++r) {
     const double* row = logs + r * states;

@@ -18,9 +18,9 @@ Distinct distinct_rows(const std::vector<const std::int16_t*>& columns, const st
 
 // Log-likelihoods of a node's states, row by row: which rows are alike when the largest entry of each is zero.
 struct Alike {
-  std::vector<Index> ids;           // which of the distinct rows each row is, numbered as they come
-  std::vector<double> likelihood;   // [distinct rows][states]: the first of those that are alike
-  std::vector<double> scale;        // [rows]: the largest entry
+  std::vector<Index> ids;          // which of the distinct rows each row is, numbered as they come
+  std::vector<double> likelihood;  // [distinct rows][states]: the first of those that are alike
+  std::vector<double> scale;       // [rows]: the largest entry
 };
 // Rows whose entries round to the same multiples of `step` are alike.
 Alike alike_rows(const double* logs, std::size_t rows, std::size_t states, double step);

@@ -673,8 +673,18 @@ void run(const Pass& pass) {
 #define LATENTREE_TEXT(x) LATENTREE_TEXT_(x)
 #define LATENTREE_TEXT_(x) #x
 extern const Kernels table;
-const Kernels table = {
-    LATENTREE_TEXT(LATENTREE_ISA), kWidth,  make_workspace, run,    log_all,   exp_all, dot, mix, mix_factors,
-    weigh_logs,                    believe, slopes,         scale_rows};
+const Kernels table = {LATENTREE_TEXT(LATENTREE_ISA),
+                       kWidth,
+                       make_workspace,
+                       run,
+                       log_all,
+                       exp_all,
+                       dot,
+                       mix,
+                       mix_factors,
+                       weigh_logs,
+                       believe,
+                       slopes,
+                       scale_rows};
 
 }  // namespace latentree::LATENTREE_ISA

@@ -24,7 +24,7 @@ struct Branch {
   const double* table;       // [states of at][states]
   const double* prior;       // [states]
   Index states;
-  const double* needed;      // [latents]: by how much it must be likelier there to be worth it; nullptr: not known
+  const double* needed;  // [latents]: by how much it must be likelier there to be worth it; nullptr: not known
 };
 
 struct Forest {

@@ -59,6 +59,7 @@ class Beliefs:
         self.total: dict[int, FloatArray] = {}
         self._sent: dict[tuple[int, int], FloatArray] = {}
         self._distinct: dict[tuple[int, ...], Known] = {}
+        self._ids: dict[int, NDArray[np.int32]] = {}
         self._weighed: dict[int, FloatArray] = {}
         self._likelihood: dict[tuple[int, int], FloatArray] = {}
         self._left: OrderedDict[tuple[int, int], Mapping[int, FloatArray]] = OrderedDict()
@@ -102,6 +103,12 @@ class Beliefs:
     def codes(self, v: int) -> NDArray[np.int16]:
         """Values of a manifest node, -1 where missing."""
         return self._codes[v]
+
+    def ids(self, v: int) -> NDArray[np.int32]:
+        """The same as a plan takes them; found when first asked for."""
+        if v not in self._ids:
+            self._ids[v] = self._codes[v].astype(np.int32)
+        return self._ids[v]
 
     def about(self, v: int, *, without: Iterable[int] = ()) -> FloatArray:
         """log P(rows | state of v), some of v's neighbours and all behind them left out."""

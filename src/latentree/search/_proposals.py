@@ -288,3 +288,20 @@ def _possible(move: Move, graph: Graph) -> bool:
         return True
     z, a, c = move.nodes  # another branch may have been moved in between: no circles
     return a in graph.neighbours[z] and graph.path(z, c)[1] == a
+
+
+# ---- where moves are ---------------------------------------------------------------------------------------------
+
+
+def near(before: Graph, after: Graph, done: Iterable[Proposal]) -> set[int]:
+    """The nodes that moves have changed, those that are new, and all their neighbours."""
+    found = {v for p in done for g in (before, after) for v in surroundings(g, p.move)}
+    found |= {v for v in after.neighbours if v not in before.neighbours}
+    return found & after.neighbours.keys()
+
+
+def surroundings(graph: Graph, move: Move) -> set[int]:
+    """The nodes of a move that are there, and their neighbours."""
+    nodes = move.nodes[: {"SI": 1, "NI": 3, "UN": 2, "NE": 2}.get(move.kind)]
+    own = {v for v in nodes if v in graph.neighbours}
+    return own.union(*(graph.neighbours[v] for v in own)) if own else set()

@@ -8,20 +8,20 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import combinations, pairwise
+from functools import lru_cache
+from itertools import accumulate, combinations, pairwise
+from operator import mul
 from typing import Any
 
 import numpy as np
 
 from .._model import Model
 from .._options import Constraint, Number, Whole
-from .._tree import Tree
-from .._types import FloatArray
+from .._types import FloatArray, IndexArray
 from .._variables import Variable
 from ..engine import _core
-from ..engine._plan import Evidence, Plan
 from ._beliefs import Beliefs, Known, known
-from ._network import Edge, Graph, Network, edge, trusted_tree
+from ._network import Edge, Graph, Network, edge
 from ._operators import Move
 
 Generator = np.random.Generator
@@ -107,19 +107,25 @@ def evaluate(
     The first start continues the current model; with ``anew``, all start from random tables instead.
     """
     place = _MAKERS[move.kind](move, beliefs, 1 if anew else effort.starts, rng)
-    tree = trusted_tree(place.parent, place.cardinality, [-1] * len(place.nodes), map(str, place.nodes))
-    columns = [Evidence(place.nodes.index(v), beliefs.codes(v).astype(np.int32)) for v in place.seen]
-    columns += [Evidence(place.nodes.index(v), own.ids, own.likelihood) for v, own in place.known.items()]
+    at = {v: i for i, v in enumerate(place.nodes)}
+    columns: list[Any] = [(at[v], beliefs.ids(v), None, None, None) for v in place.seen]
+    columns += [(at[v], own.ids, own.likelihood, None, None) for v, own in place.known.items()]
     scale = sum(float(beliefs.weights @ own.scale) for own in place.known.values())
-    held = np.zeros(tree.size, dtype=bool)
-    held[: tree.offsets[1]] = place.fixed_root
-    plan = Plan(tree, columns, beliefs.weights, trusted=True)
-    starts = _drawn(tree, place, effort.starts, rng) if anew else place.starts
-    runs = _core.Em(plan.core, starts, None, held.view(np.uint8), False)
+    k = place.cardinality
+    rows = [1 if p < 0 else k[p] for p in place.parent]
+    ends = [0, *accumulate(map(mul, rows, k))]
+    held = np.zeros(ends[-1], dtype=np.uint8)
+    held[: k[0]] = place.fixed_root
+    # not through a plan and its tree: a search makes thousands of places that are right by construction
+    engine = _core.make_engine(
+        np.array(place.parent, dtype=np.int32), np.array(k, dtype=np.int32), columns, beliefs.weights, True, -1
+    )
+    starts = _drawn(place, rows, effort.starts, rng) if anew else place.starts
+    runs = _core.Em(engine, starts, None, held, False)
     hope = _HOPE.get(move.kind, _LONG_HOPE)
     winner = runs.compete(effort.steps, effort.tol, goal - scale, hope)  # Chickering & Heckerman's halving
     flat = runs.parameters(winner)
-    tables = [flat[a:b].reshape(r, -1) for a, b, r in zip(tree.offsets, tree.offsets[1:], tree.rows, strict=False)]
+    tables = [flat[a:b].reshape(r, -1) for (a, b), r in zip(pairwise(ends), rows, strict=True)]
     return Evaluated(
         move,
         runs.log_likelihood(winner) + scale,
@@ -130,15 +136,13 @@ def evaluate(
     )
 
 
-def _drawn(tree: Tree, place: _Place, starts: int, rng: Generator) -> FloatArray:
-    """Random tables for a place, its root's prior as it is if that is to stay."""
-    out = rng.standard_exponential((starts, tree.size))
-    for a, b, n in zip(tree.offsets, tree.offsets[1:], tree.rows, strict=False):
-        rows = out[:, a:b].reshape(starts, n, -1)
-        out[:, a:b] = (rows / rows.sum(axis=2, keepdims=True)).reshape(starts, -1)
+def _drawn(place: _Place, rows: Sequence[int], starts: int, rng: Generator) -> FloatArray:
+    """Random tables for a place, its root's prior as it is if that is to stay; ``rows`` are those of its tables."""
+    drawn = [rng.standard_exponential((starts, n, k)) for n, k in zip(rows, place.cardinality, strict=True)]
+    flat = [(t / t.sum(axis=2, keepdims=True)).reshape(starts, -1) for t in drawn]
     if place.fixed_root:
-        out[:, : tree.offsets[1]] = place.starts[0, : tree.offsets[1]]
-    return out
+        flat[0][:] = place.starts[0, : place.cardinality[0]]
+    return np.concatenate(flat, axis=1)
 
 
 # ---- the place of each operator -------------------------------------------------------------------------------
@@ -158,6 +162,23 @@ def _flat(*tables: FloatArray) -> FloatArray:
 def _shaken(table: FloatArray, rng: Generator, share: float = _SHAKE) -> FloatArray:
     noise = rng.standard_exponential(table.shape)
     out: FloatArray = (1 - share) * table + share * noise / noise.sum(axis=1, keepdims=True)
+    return out
+
+
+@lru_cache(maxsize=256)
+def _rows_of(shapes: tuple[tuple[int, ...], ...]) -> tuple[IndexArray, IndexArray]:
+    """Where the rows of several tables begin when all are written one after the other, and how wide they are."""
+    widths = np.repeat([width for _, width in shapes], [n for n, _ in shapes])
+    return np.cumsum(widths) - widths, widths
+
+
+def _all_shaken(tables: Sequence[FloatArray], rng: Generator, share: float) -> FloatArray:
+    """Several tables, made distributions and shaken one after the other, flat: in few calls, for it is done often."""
+    flat = _flat(*tables)
+    first, widths = _rows_of(tuple(t.shape for t in tables))
+    noise = rng.standard_exponential(len(flat))
+    flat = flat / np.repeat(np.maximum(np.add.reduceat(flat, first), 1e-300), widths)
+    out: FloatArray = (1 - share) * flat + share * noise / np.repeat(np.add.reduceat(noise, first), widths)
     return out
 
 
@@ -248,17 +269,15 @@ def _ni(move: Move, beliefs: Beliefs, starts: int, rng: Generator) -> _Place:
     h = min(move.states(graph), k * ends[0] * ends[1] // max(k, *ends))  # as regularisation would have it
     messages, seen = _ends(beliefs, [(b, a), (c, a)])
     messages[a] = beliefs.distinct(a, b, c)
-    tables = [network.conditional(x, a)[:h] for x in (b, c)]
+    copy = np.eye(k)[:, :h] if h == k else np.full((k, h), 1.0 / h)
+    tables = (copy, *(network.conditional(x, a)[:h] for x in (b, c)))
     counts = triple(beliefs, a, b, c)
     made = []
     for i in range(starts):
         if i < 2:  # h nearly copies b, or c: what these have in common beyond a is then explained at once
-            made.append(_flat(network.marginals[a], *_copying(counts, h, i, rng)))
+            made.append(_flat(network.marginals[a], _copying(counts, h, i, rng)))
         else:  # h nearly copies a, or is drawn
-            copy = np.eye(k)[:, :h] if h == k else np.full((k, h), 1.0 / h)
-            share = _SHAKE if i % 2 == 0 else 0.9
-            drawn = [_shaken(t, rng, share) for t in (copy, *tables)]
-            made.append(_flat(network.marginals[a], *drawn))
+            made.append(_flat(network.marginals[a], _all_shaken(tables, rng, _SHAKE if i % 2 == 0 else 0.9)))
     return _Place([a, graph.fresh(), b, c], [-1, 0, 1, 1], [k, h, *ends], messages, seen, True, np.array(made))
 
 
@@ -287,7 +306,7 @@ def triple(beliefs: Beliefs, a: int, b: int, c: int) -> FloatArray:
     return counts.transpose(2, 0, 1)
 
 
-def _copying(counts: FloatArray, h: int, which: int, rng: Generator) -> tuple[FloatArray, FloatArray, FloatArray]:
+def _copying(counts: FloatArray, h: int, which: int, rng: Generator) -> FloatArray:
     """P(h | a), P(b | h), P(c | h) when h is what b is (which = 0) or c is (1), its rarer values together."""
     counts = counts if which == 0 else counts.transpose(0, 2, 1)
     # rounded, so that values that are as frequent are told apart by their order and not by the last digit
@@ -299,9 +318,12 @@ def _copying(counts: FloatArray, h: int, which: int, rng: Generator) -> tuple[Fl
     one = _shaken(one, rng, 0.1)
     given_a, copied = counts.sum(axis=2) @ one, counts.sum(axis=(0, 2))[:, None] * one
     other = counts.sum(axis=0).T @ one
-    made = [t / np.maximum(t.sum(axis=1, keepdims=True), 1e-300) for t in (given_a, copied.T, other.T)]
-    made = [_shaken(t, rng, 0.02) for t in made]
-    return (made[0], made[1], made[2]) if which == 0 else (made[0], made[2], made[1])
+    made = (given_a, copied.T, other.T)
+    flat = _all_shaken(made, rng, 0.02)
+    if which == 0:
+        return flat
+    first, second, _ = accumulate(t.size for t in made)
+    return np.concatenate([flat[:first], flat[second:], flat[first:second]])
 
 
 def _nd(move: Move, beliefs: Beliefs, starts: int, rng: Generator) -> _Place:

@@ -35,19 +35,19 @@ from .._model import Model
 from .._table import Table
 from .._trace import Step
 from .._tree import Tree
-from ..errors import ParameterError, bad_parameter
-from ..estimation import em, evaluate, restart_em
+from ..errors import ParameterError
+from ..estimation import em, restart_em
 from ..method import AnyOf, Number, OneOf, Options, Text, Whole, option
 from . import _wide_start as wide_start
 from ._beliefs import Beliefs
 from ._evaluation import names_of, renumbered, whole
 from ._independence import independent
 from ._network import Graph, Network
-from ._operators import Move
-from ._proposals import Proposal, carried_out, propose, together
+from ._proposals import Proposal, carried_out, near, propose, together
 from ._recombine import children
 from ._relocate import PLACES
 from ._restricted import regularised
+from ._starts import kind_of, latent_classes, under
 from ._task import SAME, Point, SearchMethod, State, Task
 
 Generator = np.random.Generator
@@ -56,8 +56,6 @@ WIDE = 150
 """Variables from which on the tree to start from is put together from pieces, and moves are local."""
 PIECE = 24
 """Variables of a piece, if nothing else is said."""
-LEAST_PIECE = 4
-"""Least variables of a piece of a start that is put together."""
 FEW_PLACES = 32
 """Places that a branch is tried at in a tree of many variables."""
 LITTLE = 1e-5
@@ -86,8 +84,6 @@ _FINALISTS = 4
 """So many of them are run to the end."""
 _CHILDREN = 24
 """Most recombinations with the ends of other starts that are fitted when a start is over."""
-_LADDER = (2, 3, 4, 5, 6, 8, 10, 12, 16, 20, 24, 32)
-"""Classes of the latent class models of which a start takes the best, until two in a row have not gained."""
 _BUNDLE = 4
 """Perturbations that are tried side by side, whatever the threads."""
 _SINGLE = 24
@@ -209,33 +205,16 @@ class Swift(SearchMethod):
         if task.start is not None:
             return self._fitted(task, regularised(Network.from_model(task.start)), task.n_jobs)
         if self.options.root is not None:
-            tree = _under(self.options.root, task.table, number % 2)
+            tree = under(self.options.root, task.table, number % 2)
         else:
-            kind, size = _kind(number, task.table.n_variables)
-            if kind != "star":
-                return self._of_pieces(task, size, rng) if kind == "pieces" else self._of_classes(task, rng)
+            kind, size = kind_of(number, task.table.n_variables)
+            if kind == "pieces":
+                return self._of_pieces(task, size, rng)
+            if kind == "classes":
+                return latent_classes(task, self._refitted, rng)
             tree = Tree.star(size, task.table.cardinalities)
         network = Network.from_model(Model.random(tree, task.table.variables, rng))
         return self._fitted(task, regularised(network), task.n_jobs)
-
-    def _of_classes(self, task: Task, rng: Generator) -> Point:
-        """The best latent class model, as far as few starts find it: no search ends below it."""
-        best: Point | None = None
-        missed = 0
-        for k in _LADDER:
-            task.check_time()
-            model = Model.random(Tree.star(k, task.table.cardinalities), task.table.variables, rng)
-            if not model.tree.is_regular:
-                break
-            point = self._refitted(task, Point(evaluate(model, task.table), 0.0), rng)
-            if best is None or point.score > best.score + _GAIN:
-                best, missed = point, 0
-            else:
-                missed += 1
-            if missed == 2:
-                break
-        assert best is not None
-        return best
 
     def _of_pieces(self, task: Task, size: int, rng: Generator) -> Point:
         state = wide_start.init(task, size)
@@ -388,7 +367,7 @@ class Swift(SearchMethod):
         known = _known(met, home)
         network, done = carried_out(few, home.network)
         point = self._fitted(task, network, 1)
-        around = _near(home.network.graph, network.graph, done)
+        around = near(home.network.graph, network.graph, done)
         passed: list[tuple[str, float]] = []
         while True:
             name = _name(point.network.graph)
@@ -403,7 +382,7 @@ class Swift(SearchMethod):
             after, done = self._bundle(task, point, found, 1, known)
             if not done:
                 return point, passed
-            around |= _near(point.network.graph, after.network.graph, done)
+            around |= near(point.network.graph, after.network.graph, done)
             point = after
 
     def _refitted(self, task: Task, home: Point, rng: Generator) -> Point:
@@ -492,33 +471,9 @@ def _beliefs(task: Task, point: Point) -> Beliefs:
     return Beliefs(point.network, task.table)
 
 
-def _under(root: str, table: Table, latents: int) -> Tree:
-    """All other variables below one of them (naive Bayes), or below one latent that hangs on it."""
-    states = {v.name: v.cardinality for v in table.variables}
-    if root not in states:
-        raise bad_parameter("root", "learn", "the name of a variable that varies", root)
-    z = "z"
-    while z in states:
-        z += "_"
-    edges = [(z if latents else root, name) for name in states if name != root]
-    return Tree.from_edges(
-        [*([(root, z)] * latents), *edges], {**states, **({z: 2} if latents else {})}, table.names, root=root
-    )
-
-
 def _settled(point: Point) -> Point:
     """The point with its nodes numbered in the order of its model, as a checkpoint would give it back."""
     return Point(point.fit, point.score)
-
-
-def _kind(number: int, n_variables: int) -> tuple[str, int]:
-    """What a start begins with: a star of so many states, a tree of pieces of a size, or a latent class model."""
-    turn, kind = divmod(number, 5)
-    if kind == 2:
-        return "classes", 0
-    if kind == 3 and n_variables >= 2 * LEAST_PIECE:
-        return "pieces", max(LEAST_PIECE, n_variables // (3 - turn % 2))
-    return "star", (2, 3, 0, 5, 4)[kind] + 2 * turn * (kind > 2)
 
 
 def _moved(
@@ -537,30 +492,16 @@ def _reached(state: State, point: Point) -> State:
     return state.to(state.phase, here=_settled(point))
 
 
-def _near(before: Graph, after: Graph, done: Sequence[Proposal]) -> set[int]:
-    """The nodes that moves have changed, those that are new, and all their neighbours."""
-    near = {v for p in done for g in (before, after) for v in _surroundings(g, p.move)}
-    near |= {v for v in after.neighbours if v not in before.neighbours}
-    return near & after.neighbours.keys()
-
-
 def _changed(here: Point, point: Point, done: Sequence[Proposal]) -> list[int]:
     """The nodes around moves, as they are numbered when the new model is taken up."""
     number = renumbered(point.network.graph)
-    return sorted(number.get(v, v) for v in _near(here.network.graph, point.network.graph, done))
+    return sorted(number.get(v, v) for v in near(here.network.graph, point.network.graph, done))
 
 
 def _duration(seconds: float) -> str:
     if seconds < 90:
         return f"{max(1.0, seconds):.0f} s"
     return f"{seconds / 60:,.0f} minutes" if seconds < 5400 else f"{seconds / 3600:,.1f} hours"
-
-
-def _surroundings(graph: Graph, move: Move) -> set[int]:
-    """The nodes of a move that are there, and their neighbours."""
-    nodes = move.nodes[: {"SI": 1, "NI": 3, "UN": 2, "NE": 2}.get(move.kind)]
-    own = {v for v in nodes if v in graph.neighbours}
-    return own.union(*(graph.neighbours[v] for v in own)) if own else set()
 
 
 def _known(met: Mapping[str, float], home: Point) -> set[str]:

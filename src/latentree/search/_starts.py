@@ -1,0 +1,68 @@
+"""Where the starts of our own search begin: stars, the best latent class model, trees of pieces, an observed root."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from .._model import Model
+from .._table import Table
+from .._tree import Tree
+from ..errors import bad_parameter
+from ..estimation import evaluate
+from ._task import Point, Task
+
+Generator = np.random.Generator
+
+LEAST_PIECE = 4
+"""Least variables of a piece of a start that is put together."""
+LADDER = (2, 3, 4, 5, 6, 8, 10, 12, 16, 20, 24, 32)
+"""Classes of the latent class models of which a start takes the best, until two in a row have not gained."""
+
+
+def kind_of(number: int, n_variables: int) -> tuple[str, int]:
+    """What a start begins with: a star of so many states, a tree of pieces of a size, or a latent class model."""
+    turn, kind = divmod(number, 5)
+    if kind == 2:
+        return "classes", 0
+    if kind == 3 and n_variables >= 2 * LEAST_PIECE:
+        return "pieces", max(LEAST_PIECE, n_variables // (3 - turn % 2))
+    return "star", (2, 3, 0, 5, 4)[kind] + 2 * turn * (kind > 2)
+
+
+def latent_classes(task: Task, refitted: Callable[[Task, Point, Generator], Point], rng: Generator) -> Point:
+    """The best latent class model, as far as few starts find it: a search ends no lower.
+
+    ``refitted`` fits the tree of a point from random starts.
+    """
+    best: Point | None = None
+    missed = 0
+    for k in LADDER:
+        task.check_time()
+        model = Model.random(Tree.star(k, task.table.cardinalities), task.table.variables, rng)
+        if not model.tree.is_regular:
+            break
+        point = refitted(task, Point(evaluate(model, task.table), -np.inf), rng)
+        if best is None or point.score > best.score:
+            best, missed = point, 0
+        else:
+            missed += 1
+        if missed == 2:
+            break
+    assert best is not None  # a star of two states is regular from three variables on
+    return best
+
+
+def under(root: str, table: Table, latents: int) -> Tree:
+    """All other variables below one of them (naive Bayes), or below one latent that hangs on it."""
+    states = {v.name: v.cardinality for v in table.variables}
+    if root not in states:
+        raise bad_parameter("root", "learn", "the name of a variable that varies", root)
+    z = "z"
+    while z in states:
+        z += "_"
+    edges = [(z if latents else root, name) for name in states if name != root]
+    return Tree.from_edges(
+        [*([(root, z)] * latents), *edges], {**states, **({z: 2} if latents else {})}, table.names, root=root
+    )
