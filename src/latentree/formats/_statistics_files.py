@@ -42,7 +42,7 @@ def read_statistics(path: str | os.PathLike[str], *, kind: str, encoding: str | 
     options |= {"user_missing": True} if kind == "sav" else {}  # else pyreadstat does not say what is declared missing
     try:
         cells, about = getattr(pyreadstat, READERS[kind])(at, output_format="dict", **options)
-    except (pyreadstat.ReadstatError, pyreadstat.PyreadstatError, ValueError, UnicodeError) as error:
+    except (pyreadstat.ReadstatError, getattr(pyreadstat, "PyreadstatError", ValueError), ValueError) as error:
         raise FileFormatError(
             "'{file}' cannot be read as a file of this kind: {error}. It may be damaged, or of another kind.",
             file=at,
