@@ -99,7 +99,8 @@ def _branches(tree: Mapping[str, Any], bits: Mapping[str, int]) -> Branches:
         near[a].append(b)
         near[b].append(a)
     root = next(iter(near))
-    order, above = [root], {root: ""}
+    order: list[str] = [root]
+    above: dict[str, str | None] = {root: None}
     for name in order:
         for other in near[name]:
             if other not in above:
