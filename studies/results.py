@@ -25,10 +25,10 @@ import numpy as np
 
 import latentree
 from latentree._table import Table
-from latentree.cli.learn import settings_of
+from latentree.cli.settings import settings_of
 from latentree.errors import LatentreeError, ParameterError
 from latentree.runner import Budget, StopReason
-from latentree.search import Run, learn
+from latentree.search import METHODS, Run, learn
 from latentree.search._registry import DEFAULT
 
 __all__ = [
@@ -234,7 +234,7 @@ def method_options(method: str, given: Sequence[str]) -> Record:
             mine[name] = _value(value)
         else:
             rest.append(text)
-    return {**mine, **settings_of(method, rest)}
+    return {**mine, **settings_of(METHODS[method].load().Options, method, rest)}
 
 
 def _value(text: str) -> Any:

@@ -78,7 +78,7 @@ POPULATION, ANALYSIS, OUTPUT = "What the data come from", "What is done with the
 @file("--plot", OUTPUT, "Draw power against sample size to this file (.png); needs Matplotlib.")
 @force_option
 def command(model: str | None, report: str | None, plot: str | None, force: bool, as_json: bool, **options: Any) -> int:
-    """Say how many rows it takes: how often classes and effects are found in simulated data.
+    """Plan a sample size by simulation.
 
     Data are drawn from the latent class model of the file MODEL, such as that of a pilot study, or from classes that
     are stated. Each data set is fitted with 1, 2, ... classes. Shown is the share of data sets in which each criterion,

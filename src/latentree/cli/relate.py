@@ -111,7 +111,7 @@ def command(
     seed: int,
     **given: Any,
 ) -> None:
-    """Relate classes to other variables: who is in them, and what becomes of them.
+    """Relate classes to covariates and outcomes.
 
     MODEL is a model file, DATA the data: a file, '-' for standard input, or a data set of latentree by name, with the
     items of the model and the other variables. Columns of numbers are numbers, text becomes a term for each value but
