@@ -77,7 +77,7 @@ class Criterion:
 
     def prices(self, graph: Graph, z: int, a: int, places: Sequence[int], base: float) -> list[float]:
         """What it costs to hang a branch z of a latent a at each of some places."""
-        known = relocated(graph, z, a, places) if self.local else [None] * len(places)
+        known: list[int | None] = relocated(graph, z, a, places) if self.local else [None] * len(places)
         return [
             self.price(graph, Move("NR", (z, a, c)), base) if more is None else self._rate * more
             for c, more in zip(places, known, strict=True)
