@@ -6,6 +6,7 @@ python -m benchmarks.trees --out docs/benchmarks-trees.md
 from __future__ import annotations
 
 import argparse
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -70,7 +71,9 @@ Measured with {_commits(figure)}.
 
 
 def _commits(records: Sequence[Mapping[str, Any]]) -> str:
-    return ", ".join(sorted({r["commit"] for r in records}))
+    """The commits that searches ran with, and how many with each."""
+    counted = Counter(r["commit"] for r in records)
+    return ", ".join(f"{commit} ({n} searches)" for commit, n in sorted(counted.items()))
 
 
 def main(arguments: Sequence[str]) -> None:

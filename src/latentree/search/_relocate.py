@@ -110,9 +110,9 @@ def _moved(
             enough = goes - stays > (-np.inf if own is None else own)
         for i in np.flatnonzero(enough):  # nan, where it was not tried, is never enough
             c = places[int(i)]
-            own_table = {(z, c): tables[i][: graph.cardinality[c]]}
+            joined = {(z, c): tables[i][: graph.cardinality[c]]}
             gain = float(goes[i] - stays)
-            yield Evaluated(Move("NR", (z, a, c)), now + gain, c, network.marginals[c], own_table, fresh)
+            yield Evaluated(Move("NR", (z, a, c)), now + gain, c, network.marginals[c], joined, fresh)
 
 
 def _needed(graph: Graph, z: int, a: int, places: Sequence[int], needed: Needed) -> FloatArray:
