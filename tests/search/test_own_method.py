@@ -98,7 +98,7 @@ def test_a_method_of_ones_own_is_searched_with_stopped_and_resumed(mine, table, 
     assert again.model == whole.model and len(again.trace) == len(whole.trace)
     fitted = lt.LatentTree(method=mine, random_state=0, options={"draws": 2}).fit(table.codes)
     assert fitted.run_.method == "mine" and fitted.run_.trace[1].phase in ("draw", "end")
-    with pytest.raises(ParameterError, match=r"must be one of .*'hshc', .*'mine'"):
+    with pytest.raises(ParameterError, match=r"must be one of .*'hidden-chow-liu', 'mine'"):
         learn(table, method="mein", rng=rng())
 
 
