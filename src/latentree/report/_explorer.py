@@ -127,7 +127,7 @@ def _structure(report: TreeReport, drawing: Drawing) -> dict[str, Any]:
                 "entropy": z["relative_entropy"],
                 "counts": z["counts"] and [_short(x) for x in z["counts"]],
                 "answers": list(map(printable, answers(report, z))),
-                "items": items(report, z, known=like_words),
+                "items": items(report, z, like_words=like_words),
                 "leaves": [
                     [u["node"], _short(u["information"]), _short(u["cumulative"])] for u in z["leaves"][:n_leaves]
                 ],

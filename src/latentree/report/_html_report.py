@@ -245,7 +245,7 @@ def _latent(report: TreeReport, z: LatentContents, like_words: bool) -> str:
 
 def _in_words(report: TreeReport, node: NodeContents, z: LatentContents, like_words: bool) -> str:
     """What each state answers; for words and baskets the items it has more often than others."""
-    top = items(report, z, known=like_words)
+    top = items(report, z, like_words=like_words)
     if top is None:
         said = answers(report, z)
     else:

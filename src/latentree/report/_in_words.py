@@ -24,13 +24,13 @@ def sparse(report: TreeReport) -> bool:
 
 
 def items(
-    report: TreeReport, z: LatentContents, *, known: bool | None = None
+    report: TreeReport, z: LatentContents, *, like_words: bool | None = None
 ) -> list[list[tuple[str, float, float]]] | None:
     """For sparse data, the top items of each state: name, P(1 | state) and lift; otherwise None.
 
-    Who asks for many latent variables looks once whether the data are :func:`sparse`, and says it as ``known``.
+    Who asks for many latent variables looks once whether the data are :func:`sparse`, and says it as ``like_words``.
     """
-    if not (sparse(report) if known is None else known):
+    if not (sparse(report) if like_words is None else like_words):
         return None
     leaves = [(report["nodes"][u["node"]], u["profile"]) for u in z["leaves"]]
     known = [(node, shown_answer(node["labels"]), profile) for node, profile in leaves]
