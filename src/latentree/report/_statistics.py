@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import cast
 
+from .. import score as criteria  # whose functions are loaded when first used, which takes a while
 from ..errors import LatentreeError
 from ..estimation import Fit
-from .. import score as criteria  # whose functions are loaded when first used, which takes a while
 from ..score._criteria import effective_dimension_of
 from ._contents import AbsoluteFit, AssignmentContents, ResidualContents, StatisticsContents, Undefined
 
