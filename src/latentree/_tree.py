@@ -142,7 +142,7 @@ class Tree:
         """Number of manifest nodes."""
         return int((self.variable >= 0).sum())
 
-    @property
+    @cached_property
     def latent(self) -> NDArray[np.intp]:
         """The latent nodes."""
         return np.flatnonzero(self.variable < 0)
@@ -254,8 +254,9 @@ class Tree:
 
     def canonically_rooted(self) -> tuple[Tree, NDArray[np.intp]]:
         """The rooting and order of nodes that all equal trees share, and where each node is in this one."""
-        start = max(self._centre(), key=lambda c: self._forms(c)[c])
-        forms = self._forms(start)
+        found = {c: self._forms(c) for c in self._centre()}
+        start = max(found, key=lambda c: found[c][c])
+        forms = found[start]
         order, parent = [start], {start: -1}
         for i, v in enumerate(order):
             for u in sorted((u for u in self.neighbours(v) if u not in parent), key=forms.__getitem__):

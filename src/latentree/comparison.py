@@ -212,6 +212,8 @@ def compare_classes(
             fit = fit_classes(table, k, rng=own, budget=clock, **options)
             fits.append(replace(fit, seed=seed))
             interrupted = fit.reason is StopReason.INTERRUPTED
+            if not interrupted:  # what takes long is kept with the fit: little is left to do after Ctrl-C
+                _row(fits[-1], _alone(names))
     except KeyboardInterrupt:  # between two looks of the engine: the fit under way is lost, those before are not
         if not fits:
             raise
@@ -238,10 +240,10 @@ def chosen(rows: Sequence[Mapping[str, Any]], score: str, among: Collection[int]
 
 def compared(fits: Sequence[Fit], scores: Sequence[str], by_likelihood: bool, **more: Any) -> Comparison:
     """Put fits with rising numbers of classes side by side."""
-    by_case = [name for name in scores if criteria.SCORES[name].paired is not None]
-    with sharing({}):
-        rows = [_row(fit, [name for name in scores if name not in by_case]) for fit in fits]
-    for name in by_case:
+    alone = _alone(scores)
+    with sharing():
+        rows = [_row(fit, alone) for fit in fits]
+    for name in (name for name in scores if name not in alone):
         found = [criteria.SCORES[name].by_case(fit) for fit in fits]
         best = max(found, key=lambda own: own.value)
         for row, own in zip(rows, found, strict=True):
@@ -264,7 +266,7 @@ def searched(found: Learned, scores: Sequence[str], *, seed: int | None = None) 
         What the search came from.
     """
     fit = replace(found.fit, seed=seed)
-    with sharing({}):
+    with sharing():
         own = {**_row(fit, scores), found.criterion: found.score}
     rows = [
         own if visited.n_states == own["n_classes"] else _visited_row(visited, fit, found.criterion, own)
@@ -363,7 +365,17 @@ def _names(scores: str | Sequence[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(names))
 
 
+def _alone(scores: Sequence[str]) -> list[str]:
+    """Those that are found of one fit alone."""
+    return [name for name in scores if criteria.SCORES[name].paired is None]
+
+
 def _row(fit: Fit, scores: Sequence[str]) -> dict[str, Any]:
+    found: dict[str, Any] = fit.once(("compared", *scores), lambda: _found(fit, scores))
+    return {**found, "warnings": [*found["warnings"]]}
+
+
+def _found(fit: Fit, scores: Sequence[str]) -> dict[str, Any]:
     return {
         "n_classes": int(fit.model.tree.cardinality[0]),
         "log_likelihood": fit.log_likelihood,

@@ -110,8 +110,10 @@ def posterior(
     [[0.8, 0.2], [0.0, 1.0]]
     """
     asked = _asked(model, model.tree.latent if nodes is None else nodes)
-    columns = _columns_of(model, table, ignore)
-    parts = _posteriors(model, columns, table.n_patterns, asked)
+    if len(ignore) or not asked:
+        parts = _posteriors(model, _columns_of(model, table, ignore), table.n_patterns, asked)
+    else:
+        parts = Plan.of(model, table).posteriors(model.parameters, asked)
     return {model.tree.names[v]: _by_row(p, table) for v, p in zip(asked, parts, strict=True)}
 
 

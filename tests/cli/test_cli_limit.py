@@ -5,7 +5,9 @@ from __future__ import annotations
 import json
 import signal
 import subprocess
+import sys
 import time
+from dataclasses import replace
 
 import click
 import numpy as np
@@ -138,3 +140,51 @@ def test_statistics_that_no_time_is_left_for_are_left_out_and_that_is_said(run):
     ).without_statistics()
     short = described(None).without_statistics("No time was left for statistics.")
     assert "No time was left for statistics." in short.to_html().html and "<h2>Fit</h2>" not in short.to_html().html
+
+
+def test_after_ctrl_c_only_what_was_stopped_is_looked_at(run, monkeypatch):
+    """Fits that had ended were looked at as they ended, and no fit follows; what is written is said first."""
+    import latentree.comparison as comparison
+
+    order = []
+    fit_classes, found = comparison.fit_classes, comparison._found
+
+    def fitted(table, k, **options):
+        order.append(f"fit {k}")
+        fit = fit_classes(table, k, **options)
+        return replace(fit, reason=StopReason.INTERRUPTED) if k == 3 else fit
+
+    def looked(fit, scores):
+        order.append(f"look {fit.model.tree.cardinality[0]}")
+        return found(fit, scores)
+
+    monkeypatch.setattr(comparison, "fit_classes", fitted)
+    monkeypatch.setattr(comparison, "_found", looked)
+    told = run("fit", "hiv_test", "--classes", "1-6", "--assign", "rows.csv", code=130).stderr
+    assert order == ["fit 1", "look 1", "fit 2", "look 2", "fit 3", "look 3"]
+    assert told.index("Writing 'rows.csv'. Press Ctrl-C again") < told.index("rows written to 'rows.csv'")
+    assert "Not fitted: 4, 5, 6 classes" in told
+
+
+def test_rows_need_no_plan_of_their_own(run, monkeypatch):
+    """Posteriors of a fit's own rows are found with the plan that the model file needed."""
+    from latentree.engine._plan import Plan
+
+    made = []
+    original = Plan.__init__
+
+    def counted(self, *args, **options):
+        made.append(1)
+        original(self, *args, **options)
+
+    monkeypatch.setattr(Plan, "__init__", counted)
+    run("fit", "hiv_test", "--classes", "2", "--out", "m.json")
+    before, made[:] = len(made), []
+    run("fit", "hiv_test", "--classes", "2", "--out", "m.json", "--assign", "rows.csv")
+    assert len(made) == before
+
+
+def test_text_is_shown_without_the_libraries_of_statistics():
+    """Loading them takes longer than showing a result does."""
+    code = "import sys, latentree.report._text; assert not [m for m in sys.modules if m.startswith('scipy')]"
+    subprocess.run([sys.executable, "-c", code], check=True)

@@ -78,3 +78,13 @@ def test_levels_that_no_row_has_are_kept_if_asked(run, tmp_path):
     plain = strict(run("fit", "d.arff", "--classes", "1", "--json").stdout)
     kept = strict(run("fit", "d.arff", "--classes", "1", "--keep-levels", "--json").stdout)
     assert (plain["n_parameters"], kept["n_parameters"]) == (2, 3)
+
+
+@pytest.mark.parametrize("command", [("predict", "--target", "b"), ("impute",), ("score", "--by-row"), ("assign",)])
+def test_weights_are_told_of_only_where_there_are_some(run, weighted, tmp_path, command):
+    name, *more = command
+    assert "with --weights n --encoding cp1252" in run(name, "m.json", "d.csv", *more).stderr
+    lines = (tmp_path / "d.csv").read_text("cp1252").splitlines()
+    saved(tmp_path, "\n".join(line.rpartition(";")[0] for line in lines), "cp1252")
+    told = run(name, "m.json", "d.csv", *more).stderr
+    assert "Read as for the model, with --encoding cp1252" in told and "--weights" not in told

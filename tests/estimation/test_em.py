@@ -469,3 +469,18 @@ def test_an_interrupt_in_a_long_first_pass_still_gives_a_model(monkeypatch):
     fit = restart_em(model, table, rng=np.random.default_rng(0), n_init=20, plan=Struck.of(model, table))
     assert fit.reason is StopReason.INTERRUPTED and len(fit.starts) == 8
     assert fit.log_likelihood == pytest.approx(evaluate(fit.model, table).log_likelihood)
+
+
+@pytest.mark.parametrize("work", [0, 10**9])
+def test_an_interrupt_before_the_first_pass_still_gives_a_model(monkeypatch, work):
+    """Ctrl-C between two looks of the engine: there was a fit without any pass, which nothing could be said of."""
+
+    def struck(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("latentree.estimation._em._WORK", work)
+    monkeypatch.setattr("latentree.estimation._em.EmRuns._slice", struck)
+    table = datasets.load("carcinoma")
+    fit = fit_classes(table, 2, rng=np.random.default_rng(0))
+    assert fit.reason is StopReason.INTERRUPTED and len(fit.trace) >= 1
+    assert fit.log_likelihood == pytest.approx(evaluate(fit.model, table).log_likelihood)

@@ -8,14 +8,15 @@ import pickle
 import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
+from strategies import models_and_tables
 
 import latentree as lt
 from latentree import DataError, LatentClass, LatentTree, LatentTreeClassifier, Model, ParameterError, Table, Tree
 from latentree._folds import fold_weights, training_parts
 from latentree._variables import numbered
 from latentree.engine._plan import Plan
-from latentree.estimation import smoothed
-from latentree.estimation._smoothing import STRENGTHS, Estimate, Pull, choose_pull
+from latentree.estimation import evaluate, smoothed
+from latentree.estimation._smoothing import STRENGTHS, Estimate, Pull, _counts_like, choose_pull
 from latentree.infer import sample_table
 from latentree.runner import Budget
 
@@ -292,3 +293,30 @@ def test_an_interrupted_search_chooses_no_prior(monkeypatch):
 
     run = lt.learn(lt.datasets.load("carcinoma"), rng=np.random.default_rng(0), on_step=interrupt)
     assert run.reason.value == "interrupted" and run.estimate.chosen == "default"
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.data())
+def test_counts_are_the_same_in_every_rooting(data):
+    """So that they need no pass of their own; None only where a root is the end of a branch."""
+    model, table = data.draw(models_and_tables())
+    found = evaluate(model, table)
+    inner = [v for v in range(model.tree.n_nodes) if len(model.tree.neighbours(v)) > 1] or [0]
+    turned = model.rerooted(data.draw(st.sampled_from(inner)))
+    counts = _counts_like(found, turned)
+    if counts is None:
+        assert len(model.tree.children[0]) < 2
+    elif np.isfinite(found.log_likelihood):
+        np.testing.assert_allclose(counts.vector, evaluate(turned, table).counts.vector, atol=1e-9)
+
+
+def test_without_time_probabilities_are_pulled_by_the_counts_that_are_known(monkeypatch):
+    """After Ctrl-C nothing else is computed: the counts are those of the fit."""
+    fit = lt.learn(lt.datasets.load("hiv_test"), rng=np.random.default_rng(0), prior=None).fit
+    passes = []
+    monkeypatch.setattr(Plan, "evaluate", lambda *_, **__: passes.append(1))
+    again, estimate = smoothed(fit, budget=Budget(seconds=0))
+    monkeypatch.undo()
+    assert not passes and estimate.chosen == "default"
+    assert again.log_likelihood == pytest.approx(evaluate(again.model, fit.table).log_likelihood)
+    assert (again.model.parameters > 1e-9).all()

@@ -399,3 +399,20 @@ def test_a_long_row_among_short_ones_is_refused_when_it_comes(file):
     """Not after thousands of such rows have been gathered."""
     with pytest.raises(FileFormatError, match="line 2: 900001 cells where the first row has 2"):
         read_table(file("a,b\n" + ("," * 900_000 + "\n") * 20))
+
+
+def test_many_probabilities_are_written_as_each_of_them_is(tmp_path, monkeypatch):
+    rng = np.random.default_rng(0)
+    columns = {
+        "p": [0.0, 1.0, 1e-6, 5e-5, 0.1, *rng.random(200).round(6).tolist()],
+        "q": [0.5, 1e-6, *rng.random(203).round(6).tolist()],
+        "finer": [1e-7, *rng.random(204).tolist()],
+        "larger": [2.5] * 205,
+        "empty": [None, *rng.random(204).round(6).tolist()],
+        "nan": [float("nan"), *rng.random(204).round(6).tolist()],
+        "whole": [1] * 205,
+    }
+    write_csv(columns, tmp_path / "one.csv")
+    monkeypatch.setattr("latentree.formats._csv._Texts.MANY", 1)
+    write_csv(columns, tmp_path / "many.csv")
+    assert (tmp_path / "many.csv").read_bytes() == (tmp_path / "one.csv").read_bytes()

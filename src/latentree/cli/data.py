@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -34,6 +34,7 @@ __all__ = [
     "read_for",
     "read_to_learn",
     "reading_of",
+    "recipe_and_note",
     "recipe_for",
     "say_other_data",
     "source_to_learn",
@@ -213,11 +214,17 @@ def _parts(given: Sequence[str]) -> tuple[str, ...]:
 
 def read_for(model: Model, data: str, options: Mapping[str, Any], *, need_weights: bool = True) -> tuple[Source, Table]:
     """Read data whose states are those of a model, as its own data were read unless options say otherwise."""
-    recipe = recipe_for(model, data, options)
+    recipe, say = recipe_and_note(model, data, options)
     if in_pieces(data):
+        say(None)
         source = _from_pieces(data, replace(recipe, columns=tuple(own.name for own in model.variables)))
     else:
-        source = opened(data, recipe, own_weights=not options["no_weights"])
+        try:
+            source = opened(data, recipe, own_weights=not options["no_weights"])
+        except LatentreeError:
+            say(None)  # which may be why
+            raise
+        say(source.frame.columns)
     used = replace(source.used, columns=None, drop=())
     if used.weights is not None and not need_weights and used.weights not in source.frame.columns:
         note(f"There is no column '{used.weights}' of weights, and none is needed: every row counts once.")
@@ -242,6 +249,15 @@ def is_data_set(data: str) -> bool:
 
 def recipe_for(model: Model, data: str, options: Mapping[str, Any]) -> Recipe:
     """Return how to read data for a model: as its own were, unless options say otherwise, which is told."""
+    recipe, say = recipe_and_note(model, data, options)
+    say(None)
+    return recipe
+
+
+def recipe_and_note(
+    model: Model, data: str, options: Mapping[str, Any]
+) -> tuple[Recipe, Callable[[Collection[str] | None], None]]:
+    """Return the same, and what tells it once it is known which columns the data have; None if it is not."""
     from ..formats._recipe import Recipe
 
     kept = Recipe.of(model) if options["recipe"] is None else Recipe.load(options["recipe"])
@@ -262,8 +278,7 @@ def recipe_for(model: Model, data: str, options: Mapping[str, Any]) -> Recipe:
         given["default_missing"] = not options["no_default_missing"]
     given |= _missing(kept, options["missing"], [own.name for own in model.variables])
     recipe = replace(kept, **given, format=options["format"])
-    _say(kept, recipe)
-    return recipe
+    return recipe, lambda columns: _say(kept, recipe, columns)
 
 
 def _fitting(kept: Recipe, data: str, format: str | None) -> Recipe:
@@ -279,10 +294,13 @@ def _fitting(kept: Recipe, data: str, format: str | None) -> Recipe:
 TOLD = ("weights", "encoding", "delimiter", "header", "decimal", "sheet", "missing", "missing_in", "default_missing")
 
 
-def _say(kept: Recipe, recipe: Recipe) -> None:
-    """Tell what is read as for the model, and what otherwise."""
+def _say(kept: Recipe, recipe: Recipe, columns: Collection[str] | None) -> None:
+    """Tell what is read as for the model, and what otherwise; weights only if the data have their column."""
     same = [name for name in TOLD if getattr(recipe, name) == getattr(kept, name)]
-    other = [name for name in TOLD if name not in same and getattr(kept, name) != _default(kept, name)]
+    if "weights" in same and columns is not None and recipe.weights not in columns:
+        same.remove("weights")
+    differ = [name for name in TOLD if getattr(recipe, name) != getattr(kept, name)]
+    other = [name for name in differ if getattr(kept, name) != _default(kept, name)]
     told = [f"Read as for the model, with {said}." if (said := _reading(recipe, same)) else ""]
     told += [f"The model was made with {_reading(kept, other)}; here it is otherwise, as asked." if other else ""]
     if any(told):

@@ -152,8 +152,13 @@ class Outputs:
                 self.check(option, path, _made_by(real, kind) == self.mark)
 
     @contextmanager
-    def until_interrupted(self) -> Iterator[None]:
-        """Write files in this block; after Ctrl-C, say which of them were not."""
+    def until_interrupted(self, stopped: bool = False) -> Iterator[None]:
+        """Write files in this block; after Ctrl-C, say which of them were not.
+
+        If the work was ``stopped`` by Ctrl-C before, say what is still written, since large files take a while.
+        """
+        if stopped and self.paths:
+            note(f"Writing {', '.join(map(repr, self.paths))}. Press Ctrl-C again to leave without.")
         try:
             yield
         except KeyboardInterrupt:

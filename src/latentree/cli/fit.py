@@ -160,7 +160,7 @@ def command(
         described = describe(best, statistics=statistics and not short, search=comparison.search, estimate=estimate)
         described["notes"] += [NO_STATISTICS] if short else []
     pack = _reviewed(best, comparison, options) if reviewer and not comparison.interrupted else None
-    with outputs.until_interrupted(), sharing(plans):
+    with outputs.until_interrupted(comparison.interrupted or finishing.interrupted), sharing(plans):
         _write(best, described, source, options, outputs, out, assign)
         if report is not None:
             outputs.write_page(_page(best, pack), report)

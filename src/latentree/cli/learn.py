@@ -132,7 +132,7 @@ def command(
     run = described.run
     assert run is not None
     found = _contents(described)
-    with outputs.until_interrupted():
+    with outputs.until_interrupted(stopped or finishing.interrupted):
         if out is not None:
             _save(run, source, options, found, outputs, out)
         _write(described, source, outputs, assign, report, trace)

@@ -5,7 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from .._model import Model
     from .._table import Table
     from ..formats._columns import Frame
@@ -40,10 +44,18 @@ def assigned(model: Model, table: Table) -> dict[str, list[Any]]:
 
     columns: dict[str, list[Any]] = {}
     for label, states, probabilities in assignment_columns(posterior(model, table)):
-        columns[label] = [None if state < 0 else state for state in states.tolist()]
+        columns[label] = _cells(states, states < 0)
         for name, p in probabilities.items():
-            columns[name] = [None if x != x else round(x, DECIMALS) for x in p.tolist()]
+            columns[name] = _cells(np.round(p, DECIMALS), np.isnan(p))
     return columns
+
+
+def _cells(values: NDArray[Any], empty: NDArray[np.bool_]) -> list[Any]:
+    """Plain values, None where a cell is empty."""
+    found: list[Any] = values.tolist()
+    for row in np.flatnonzero(empty).tolist():
+        found[row] = None
+    return found
 
 
 def joined(own: dict[str, list[Any]], added: dict[str, list[Any]]) -> dict[str, list[Any]]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -64,11 +64,12 @@ class Reader:
     n_rows: int = 0
     recipe: Recipe = field(init=False)
     _source: Any = None
+    _say: Callable[[Collection[str] | None], None] = field(init=False)
 
     def __post_init__(self) -> None:
-        from .data import is_data_set, opened, recipe_for
+        from .data import is_data_set, opened, recipe_and_note
 
-        self.recipe = recipe_for(self.model, self.data, self.options)
+        self.recipe, self._say = recipe_and_note(self.model, self.data, self.options)
         self.name = Path(self.data).name
         if self.recipe.rows is not None:
             raise DataError(
@@ -101,6 +102,8 @@ class Reader:
         from ..formats._frame import coded_by, raw_columns, read_weights
 
         raw, recipe = raw_columns(frame), self.recipe
+        if not self.n_rows:
+            self._say(raw)
         own = [v for v in self.model.variables if v.name in raw or v.name not in self.optional]
         named = recipe.weights if recipe.weights in raw or self.options["weights"] is not None else None
         if named is not None and named not in raw:

@@ -42,8 +42,10 @@ def _is_wide(tree: Tree, table: Table) -> bool:
 
 
 @contextmanager
-def sharing(plans: SharedPlans) -> Iterator[None]:
+def sharing(plans: SharedPlans | None = None) -> Iterator[None]:
     """Compile each pair of tree and table at most once in this block: what is in ``plans`` is used again.
+
+    Without ``plans``, those of a block around this one are used, if there is one.
 
     For code that looks at one model and its data in many ways, each of which asks for a plan of its own.
 
@@ -51,11 +53,12 @@ def sharing(plans: SharedPlans) -> Iterator[None]:
     --------
     >>> from latentree import datasets
     >>> model, table = datasets.generator("d7"), datasets.sample_from("d7", 50, 0)
-    >>> with sharing({}):
+    >>> with sharing():
     ...     Plan.of(model, table) is Plan.of(model.with_parameters(model.parameters), table)
     True
     """
-    token = _SHARED.set(plans)
+    around = _SHARED.get()
+    token = _SHARED.set(plans if plans is not None else around if around is not None else {})
     try:
         yield
     finally:

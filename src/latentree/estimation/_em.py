@@ -74,14 +74,26 @@ class EmRuns:
                 if clock.expired:
                     return StopReason.TIME
         except KeyboardInterrupt:
-            if self.slot is not None and not self._begun:
-                raise  # there is nothing to go back to, nor to keep
+            if not self._begun:
+                if self.slot is not None:
+                    raise  # there is nothing to go back to, nor to keep
+                self._begin(int(iterations), float(tolerance))
             return StopReason.INTERRUPTED
         return None
+
+    def _begin(self, iterations: int, tolerance: float) -> None:
+        """One pass of a few runs, the others being given up, so that there is something."""
+        self.keep(range(min(self._few, len(self))))
+        self._core.answer(*self.plan.evaluate_batch(self._core.asked(), n_jobs=self.n_jobs), iterations, tolerance)
 
     @property
     def _begun(self) -> bool:
         return any(len(self.trace(i)) for i in range(len(self)))
+
+    @property
+    def _few(self) -> int:
+        """How many runs are evaluated before time is looked at."""
+        return max(len(self), 1) if self._remote else max(_AT_ONCE, _WORK // max(self._heavy, 1))
 
     def _slice(self, iterations: int, tolerance: float, clock: Clock) -> bool:
         """Some steps of every run; True when all have ended."""
@@ -102,8 +114,7 @@ class EmRuns:
 
         Of a first pass, what was seen by then is kept, and runs that had no turn are given up.
         """
-        few = len(points) if self._remote else max(_AT_ONCE, _WORK // max(self._heavy, 1))
-        begun = self._begun
+        few, begun = self._few, self._begun
         found: list[tuple[FloatArray, FloatArray]] = []
         try:
             for i in range(0, len(points), few):
@@ -111,11 +122,9 @@ class EmRuns:
                     break
                 found.append(self.plan.evaluate_batch(points[i : i + few], n_jobs=self.n_jobs))
         except KeyboardInterrupt:
-            if begun or self.slot is not None:
+            if begun or self.slot is not None or not found:
                 raise
             self._interrupted = True
-            if not found:  # so that there is something
-                found.append(self.plan.evaluate_batch(points[:few], n_jobs=self.n_jobs))
         n_seen = sum(len(values) for values, _ in found)
         if begun and n_seen < len(points):
             return None

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Hashable, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
-from itertools import pairwise
 from typing import Any, Literal
 
 import numpy as np
@@ -15,7 +15,7 @@ from .._model import Counts, Model, normalised
 from .._options import AnyOf, Number, OneOf
 from .._table import Table, as_table
 from .._types import FloatArray
-from ..engine._plan import Plan
+from ..engine._plan import Plan, sharing
 from ..errors import bad_parameter
 from ..runner import Budget, Clock, StopReason
 from ._classes import reordered_states
@@ -235,8 +235,11 @@ def smoothed(
     pseudo = pseudo_counts(centred.tree, own)
     if pseudo is None:
         return fit, replace(choice.estimate, kind="ml", log_likelihood=fit.log_likelihood)
-    plan = table.compiled(centred)
-    counts = plan.evaluate(centred.parameters, n_jobs=n_jobs).vector
+    late = clock.expired
+    known = _counts_like(fit, centred) if late else None
+    with sharing() if late else nullcontext():  # by which a plan for a single pass is compiled sooner
+        plan = table.compiled(centred)
+    counts = (known or plan.evaluate(centred.parameters, n_jobs=n_jobs)).vector
     start = centred.with_parameters(normalised(centred.tree, counts + pseudo), provenance=fit.model.provenance)
     found = em(start, table, prior=own, budget=clock, n_jobs=n_jobs, plan=plan)
     model = _rooted_like(found.model, fit.model)
@@ -277,12 +280,24 @@ def _rooted_like(model: Model, like: Model) -> Model:
 
 
 def _counts_like(found: Fit, model: Model) -> Counts | None:
-    """Counts of the same model with its nodes in another order; None if its root is another."""
+    """Counts of the same model in another rooting; None if a root is the end of a branch.
+
+    Counts of an edge are the same from both sides. Only of leaves are rows left out in which they are missing.
+    """
     old, new = found.model.tree, model.tree
-    if old.names[0] != new.names[0]:
+    if old.names[0] != new.names[0] and min(len(old.children[0]), len(new.children[0])) < 2:
         return None
-    at = {name: found.counts.vector[a:b] for name, (a, b) in zip(old.names, pairwise(old.offsets), strict=True)}
-    return replace(found.counts, vector=np.concatenate([at[name] for name in new.names]))
+    at = {name: v for v, name in enumerate(old.names)}
+
+    def own(v: int) -> FloatArray:
+        table: FloatArray = found.counts.vector[slice(*old.offsets[v : v + 2])].reshape(-1, int(old.cardinality[v]))
+        return table
+
+    parts = [own(at[new.names[0]]).sum(axis=0)]
+    for v in range(1, new.n_nodes):
+        here, above = at[new.names[v]], at[new.names[new.parent[v]]]
+        parts.append(own(here).ravel() if here and old.parent[here] == above else own(above).T.ravel())
+    return replace(found.counts, vector=np.concatenate(parts))
 
 
 # ---- which prior ---------------------------------------------------------------------------------------------------

@@ -12,6 +12,7 @@ from itertools import chain, islice
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from .._table import Table
 from ..errors import Advice, DataError, FileFormatError, bad_parameter
@@ -164,8 +165,38 @@ def write_csv(
     out = io.StringIO(newline="")
     writer = csv.writer(out, delimiter=delimiter, lineterminator="\n")
     writer.writerow(columns)
-    writer.writerows(zip(*columns.values(), strict=True))
+    texts = _Texts()
+    writer.writerows(zip(*map(texts.of, columns.values()), strict=True))
     write_text_file(path, out.getvalue())
+
+
+class _Texts:
+    """Probabilities of six decimals as text: of many rows, few of them differ, and numbers take longest to write."""
+
+    SCALE, MANY = 10**6, 10_000
+
+    def __init__(self) -> None:
+        self._found: NDArray[np.bool_] | None = None
+
+    def of(self, cells: Sequence[Any]) -> Sequence[Any]:
+        """Cells as text if all are such numbers, and many; otherwise as they are."""
+        if len(cells) < self.MANY or {*map(type, cells)} != {float}:
+            return cells
+        values = np.array(cells)
+        with np.errstate(invalid="ignore"):
+            at = np.rint(np.clip(values, 0.0, 1.0) * self.SCALE).astype(np.int64)
+        if not (at / self.SCALE == values).all():
+            return cells
+        if self._found is None:
+            self._found = np.zeros(self.SCALE + 1, dtype=np.bool_)
+            self._texts = np.full(self.SCALE + 1, "", dtype=object)
+        asked = np.zeros_like(self._found)
+        asked[at] = True
+        new = np.flatnonzero(asked & ~self._found)
+        self._texts[new] = [*map(repr, (new / self.SCALE).tolist())]
+        self._found |= asked
+        out: list[str] = self._texts[at].tolist()
+        return out
 
 
 # ---- reading -----------------------------------------------------------------------------------------------------

@@ -20,7 +20,7 @@ from ._contents import GrowthContents, TreeReport
 from ._growth import growth, said
 from ._headline import criterion_of, facts, title_of
 from ._html import Page, page, source
-from ._in_words import answers, items
+from ._in_words import answers, items, sparse
 from ._printable import printable
 from ._profile_chart import MOST_DRAWN, profile_rows, profiles_svg
 from ._report import Report
@@ -111,6 +111,7 @@ def _structure(report: TreeReport, drawing: Drawing) -> dict[str, Any]:
     n_leaves = None if len(report["latents"]) <= MANY_LATENTS else SHORT_CURVE
     sets: dict[tuple[str, ...], int] = {}
     labels = [sets.setdefault(tuple(map(printable, n["labels"])), len(sets)) for n in nodes]
+    like_words = sparse(report)
     return {
         "name": [printable(n["name"]) for n in nodes],
         "parent": [-1 if n["parent"] is None else n["parent"] for n in nodes],
@@ -126,7 +127,7 @@ def _structure(report: TreeReport, drawing: Drawing) -> dict[str, Any]:
                 "entropy": z["relative_entropy"],
                 "counts": z["counts"] and [_short(x) for x in z["counts"]],
                 "answers": list(map(printable, answers(report, z))),
-                "items": items(report, z),
+                "items": items(report, z, like_words=like_words),
                 "leaves": [
                     [u["node"], _short(u["information"]), _short(u["cumulative"])] for u in z["leaves"][:n_leaves]
                 ],

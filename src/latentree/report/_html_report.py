@@ -30,7 +30,7 @@ from ._contents import (
 from ._growth import growth, said
 from ._headline import criterion_of, facts, origin_in_words, title_of
 from ._html import Page, page
-from ._in_words import answers, items
+from ._in_words import answers, items, sparse
 from ._layout import shortened
 from ._paper import paper_tables
 from ._profile_chart import Interval, profile_rows, profiles_svg
@@ -195,7 +195,8 @@ def _parts(name: str, report: TreeReport, intervals: Intervals, comparison: Comp
     if report["latents"]:
         yield "<h2>What tells the classes apart</h2>" if report["star"] else "<h2>Latent variables</h2>"
         yield _contents(report)
-        yield from (_latent(report, z) for z in report["latents"])
+        like_words = sparse(report)
+        yield from (_latent(report, z, like_words) for z in report["latents"])
     if "statistics" in report:
         yield from _statistics(report["statistics"])
     if report["trace"]:
@@ -216,7 +217,7 @@ def _contents(report: TreeReport) -> str:
     return f'<ul class="contents">{links}</ul>'
 
 
-def _latent(report: TreeReport, z: LatentContents) -> str:
+def _latent(report: TreeReport, z: LatentContents, like_words: bool) -> str:
     node = report["nodes"][z["node"]]
     cases: Sequence[float | None] = z["counts"] or [None] * len(z["sizes"])
     notes = [
@@ -234,7 +235,7 @@ def _latent(report: TreeReport, z: LatentContents) -> str:
     bars = bars_svg(node["labels"], z["sizes"], notes, title=f"Sizes of the states of {z['name']}")
     return (
         f'<section><h3 id="z{z["node"]}">{shown(z["name"])}</h3><p class="muted">{len(z["sizes"])} states{entropy}</p>'
-        f"{_in_words(report, node, z)}"
+        f"{_in_words(report, node, z, like_words)}"
         f'<div class="columns"><div><p class="muted small">Sizes of its states</p>{bars}'
         '<p class="muted small">Mutual information of each variable (bar), and of all<br>up to it (line, per cent '
         "of that of all)</p>"
@@ -242,9 +243,9 @@ def _latent(report: TreeReport, z: LatentContents) -> str:
     )
 
 
-def _in_words(report: TreeReport, node: NodeContents, z: LatentContents) -> str:
+def _in_words(report: TreeReport, node: NodeContents, z: LatentContents, like_words: bool) -> str:
     """What each state answers; for words and baskets the items it has more often than others."""
-    top = items(report, z)
+    top = items(report, z, like_words=like_words)
     if top is None:
         said = answers(report, z)
     else:

@@ -23,9 +23,14 @@ def sparse(report: TreeReport) -> bool:
     return is_sparse([node["labels"] for node in leaves], [node["marginal"] for node in leaves])
 
 
-def items(report: TreeReport, z: LatentContents) -> list[list[tuple[str, float, float]]] | None:
-    """For sparse data, the top items of each state: name, P(1 | state) and lift; otherwise None."""
-    if not sparse(report):
+def items(
+    report: TreeReport, z: LatentContents, *, like_words: bool | None = None
+) -> list[list[tuple[str, float, float]]] | None:
+    """For sparse data, the top items of each state: name, P(1 | state) and lift; otherwise None.
+
+    Who asks for many latent variables looks once whether the data are :func:`sparse`, and says it as ``like_words``.
+    """
+    if not (sparse(report) if like_words is None else like_words):
         return None
     leaves = [(report["nodes"][u["node"]], u["profile"]) for u in z["leaves"]]
     known = [(node, shown_answer(node["labels"]), profile) for node, profile in leaves]

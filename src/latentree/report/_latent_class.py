@@ -80,7 +80,7 @@ def describe_classes(
     [0.501, 0.499]
     """
     _check_star(fit.model)
-    with sharing({}):
+    with sharing():
         contents = _contents(fit)
         if search is not None:
             contents["search"] = {**search}

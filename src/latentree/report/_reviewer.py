@@ -206,7 +206,7 @@ def reviewer_report(
         raise bad_parameter("n_classes", "reviewer_report", f"one of those that were fitted, {listed}", n_classes)
     table = as_table(chosen.table)
     numbers = [_k(fit) for fit in ordered]
-    with sharing({}):
+    with sharing():
         errors = standard_errors(chosen)
         tests: dict[int, BootstrapLrt | LatentreeError] = {}
         if n_replicates:

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import cast
 
+from .. import score as criteria  # whose functions are loaded when first used, which takes a while
 from ..errors import LatentreeError
 from ..estimation import Fit
-from ..score import SCORES, average_posteriors, bivariate_residuals, fit_statistics, scores
 from ..score._criteria import effective_dimension_of
 from ._contents import AbsoluteFit, AssignmentContents, ResidualContents, StatisticsContents, Undefined
 
 __all__ = ["largest_residuals", "statistics"]
 
-QUICK = tuple(name for name, score in SCORES.items() if score.cost == "quick")
+QUICK = tuple(name for name, score in criteria.SCORES.items() if score.cost == "quick")
 """Scores that cost no more than a fit does."""
 
 
@@ -44,12 +44,12 @@ def statistics(fit: Fit, *, everything: bool = False) -> StatisticsContents:
     """
     effective = effective_dimension_of(fit)
     return {
-        "absolute": cast(AbsoluteFit, fit_statistics(fit).to_dict()),
+        "absolute": cast(AbsoluteFit, criteria.fit_statistics(fit).to_dict()),
         "residuals": _residuals(fit),
         "assignment": _assignment(fit),
         "scores": {
             name: {"value": s.value, "at": s.at, "reason": s.reason}
-            for name, s in scores(fit, None if everything else QUICK).items()
+            for name, s in criteria.scores(fit, None if everything else QUICK).items()
         },
         "effective_dimension": effective,
         "identified": effective == fit.n_parameters,
@@ -58,14 +58,14 @@ def statistics(fit: Fit, *, everything: bool = False) -> StatisticsContents:
 
 def _residuals(fit: Fit) -> ResidualContents | Undefined:
     try:
-        return cast(ResidualContents, bivariate_residuals(fit).to_dict())
+        return cast(ResidualContents, criteria.bivariate_residuals(fit).to_dict())
     except LatentreeError as error:
         return {"reason": str(error)}
 
 
 def _assignment(fit: Fit) -> AssignmentContents | Undefined:
     try:
-        return cast(AssignmentContents, average_posteriors(fit).to_dict())
+        return cast(AssignmentContents, criteria.average_posteriors(fit).to_dict())
     except LatentreeError as error:
         return {"reason": str(error)}
 

@@ -260,8 +260,10 @@ def _latent_posteriors(fit: Fit, impossible: NDArray[np.bool_]) -> dict[int, Flo
 def _in_data(posterior: FloatArray | None, fit: Fit | None) -> LatentInData:
     if posterior is None or fit is None:
         return {"counts": None, "relative_entropy": None}
-    possible = ~np.isnan(posterior).any(axis=1)
-    weights, p = as_table(fit.table).weights[possible], posterior[possible]
+    weights, p = as_table(fit.table).weights, posterior
+    if np.isnan(p[:, 0]).any():
+        possible = ~np.isnan(p[:, 0])
+        weights, p = weights[possible], p[possible]
     most = float(weights.sum()) * math.log(max(p.shape[1], 1))
     relative = 1 - float(weights @ entropy_of(p)) / most if most > 0 else 1.0
     return {"counts": (weights @ p).tolist(), "relative_entropy": relative}

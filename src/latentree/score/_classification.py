@@ -12,7 +12,7 @@ from .._model import Model
 from .._table import Table
 from .._types import FloatArray
 from ..engine._messages import Messages
-from ..engine._plan import evidence_of
+from ..engine._plan import Plan, evidence_of
 from ..errors import ModelError
 from ..estimation._fit import Fit
 from ._criteria import log_n
@@ -70,7 +70,22 @@ def assigned_counts(model: Model, table: Table) -> FloatArray:
 
     A leaf whose cell is missing is not part of the completed data: it says nothing about the row, and must not decide.
     """
+    if model.tree.is_star:
+        return _assigned_to_classes(model, table)
     return Messages(model.tree, model.parameters, evidence_of(model, table), "max").counts(table.weights)
+
+
+def _assigned_to_classes(model: Model, table: Table) -> FloatArray:
+    """The same of a latent class model, where the class alone is to be found: each row's most probable one."""
+    plan, tree = Plan.of(model, table), model.tree
+    (p,) = plan.posteriors(model.parameters, [0])
+    classes = np.nan_to_num(p).argmax(axis=1)  # a row that the model cannot produce is of the first
+    parts = [np.bincount(classes, table.weights, int(tree.cardinality[0])).astype(np.float64)]
+    for evidence in sorted(plan.evidence, key=lambda own: own.node):
+        seen, k = evidence.ids >= 0, int(tree.cardinality[evidence.node])
+        cells = classes[seen] * k + evidence.ids[seen]
+        parts.append(np.bincount(cells, table.weights[seen], k * len(parts[0])).astype(np.float64))
+    return np.concatenate(parts)
 
 
 def _needs_latent(fit: Fit, score: str) -> None:

@@ -12,6 +12,8 @@ from ..estimation._fit import Fit
 def entropy(fit: Fit, node: str | int = 0) -> float:
     """Sum over the rows of the entropy of P(node | row), in nats; 0 when all rows are certain."""
     model, v = fit.model, fit.model.tree.node(node)
+    if model.tree.cardinality[v] == 1:
+        return 0.0
 
     def of_rows(table: Table) -> float:
         p = Plan.of(model, table).posteriors(model.parameters, [v])[0]
