@@ -110,6 +110,15 @@ def test_a_latent_class_model_shows_its_profiles(tabs, screen):
     assert page.locator("#panel-node h2").text_content() == "C"
 
 
+def test_long_names_beside_profiles_are_not_clipped(tabs):
+    fit = lt.fit_classes(datasets.load("carcinoma"), 2, rng=np.random.default_rng(0))
+    page = tabs().show(report.explore(long_names(fit.model)))
+    left = page.locator("#profiles svg").bounding_box()["x"]
+    labels = page.locator("#profiles .label")
+    assert labels.count() >= 7
+    assert all(label.bounding_box()["x"] >= left for label in labels.all())
+
+
 def test_names_are_given_on_the_page_and_saved(tab):
     page = tab.show(report.explore(datasets.generator("d7")))
     page.evaluate("LT.page.showNode(1)")

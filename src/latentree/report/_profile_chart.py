@@ -17,8 +17,11 @@ from ._svg import short, shown
 
 __all__ = ["ProfileRow", "profile_rows", "profiles_svg"]
 
-ROW, SCALE, LEFT = 22.0, 250.0, 190.0
-"""Height of a row, length of the scale from 0 to 1, and most room for names."""
+ROW, SCALE = 22.0, 250.0
+"""Height of a row, and length of the scale from 0 to 1."""
+
+LONGEST, LETTERS = 26, 13.0
+"""Most characters of a name, and the size of letters to leave room for: some fonts are wider than most."""
 
 MOST_DRAWN = 40
 """Most variables that are drawn; of more, the most informative."""
@@ -70,7 +73,7 @@ def profiles_svg(rows: Sequence[ProfileRow], classes: Sequence[tuple[str, float]
     """Draw the rows, with a line for each class, given with its size."""
     single = {row.answer for row in rows if row.name and row.values}
     labels = [_label(row, len(single) > 1) for row in rows]
-    left = min(max((text_width(shortened(printable(t), 30)) for t in labels), default=0.0) + 12, LEFT)
+    left = max((text_width(shortened(printable(t), LONGEST), LETTERS) for t in labels), default=0.0) + 12
     legend, top = _legend(classes, left + SCALE + 20)
     body = [legend]
     height = top + ROW * len(rows)
@@ -129,7 +132,7 @@ def _line(rows: Sequence[ProfileRow], i: int, left: float, top: float) -> str:
 
 def _row(row: ProfileRow, label: str, at: int, left: float, top: float, classes: Sequence[tuple[str, float]]) -> str:
     y = top + ROW * (at + 0.5)
-    text = shown(shortened(printable(label), 30))
+    text = shown(shortened(printable(label), LONGEST))
     kind = "label strong" if not row.values else "label"
     parts = [
         f'<rect x="0" y="{short(y - ROW / 2)}" width="{short(left + SCALE + 20)}" height="{short(ROW)}" '
