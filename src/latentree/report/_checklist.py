@@ -140,6 +140,6 @@ def _after(known: Analysis) -> Iterator[Line]:
     items = int(known.chosen.model.tree.cardinality[0]) > 1 and known.has_errors
     yield "12 Inference", "Tests between classes", "done" if items else "not done", "Wald tests of every item."
     yield "12 Inference", "Many tests", "done" if items else "not done", "Holm's correction over the items."
-    yield "13 Pictures", "Estimates shown", "yours", "'latentree report --figure' and 'latentree explore' draw profiles."
+    yield "13 Pictures", "Estimates shown", "yours", "'latentree explore' and 'report --figure' draw profiles."
     relate = "Do not treat assigned classes as observed: 'latentree relate' allows for their uncertainty."
     yield "14 Follow-up", "Uncertain classes accounted for", "yours", relate
