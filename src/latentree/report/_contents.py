@@ -132,9 +132,10 @@ class DrawnNode(TypedDict):
 
 
 class NodeContents(DrawnNode):
-    """A node of the tree; ``table`` is P(state | state of the parent)."""
+    """A node of the tree; ``table`` is P(state | state of the parent), ``question`` what a variable is in words."""
 
     labels: list[str]
+    question: str
     marginal: list[float]
     table: list[list[float]]
 

@@ -118,6 +118,7 @@ def _structure(report: TreeReport, drawing: Drawing) -> dict[str, Any]:
         "card": [n["cardinality"] for n in nodes],
         "latent": [int(n["latent"]) for n in nodes],
         "labels": labels,
+        "question": {v: printable(n["question"]) for v, n in enumerate(nodes) if n["question"]},
         "labelSets": [list(own) for own in sets],
         "info": [_short(x) for x in drawing.information],
         "exact": report["curves"]["exact"],

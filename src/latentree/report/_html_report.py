@@ -199,6 +199,7 @@ def _parts(name: str, report: TreeReport, intervals: Intervals, comparison: Comp
         yield from (_latent(report, z, like_words) for z in report["latents"])
     if "statistics" in report:
         yield from _statistics(report["statistics"])
+    yield from _questions(report)
     if report["trace"]:
         yield from _trace(growth(report["trace"], report["nodes"]), criterion_of(report))
     told = origin_in_words(report)
@@ -208,6 +209,18 @@ def _parts(name: str, report: TreeReport, intervals: Intervals, comparison: Comp
     scale = "−2 log-likelihood + penalty" if lower_is_better("bic") else "log-likelihood − penalty"
     yield f'<p class="foot">Made by latentree. Scores are {scale}: {direction("bic")}.'
     yield "Mutual information is in nats.</p>"
+
+
+def _questions(report: TreeReport) -> Iterator[str]:
+    """What the variables are in words, as far as the data said it."""
+    rows = [
+        f'<tr><th scope="row">{shown(node["name"])}</th><td>{shown(node["question"])}</td></tr>'
+        for node in report["nodes"]
+        if node["question"]
+    ]
+    if rows:
+        yield "<h2>What the variables are</h2>"
+        yield _table(["variable", "in words"], rows)
 
 
 def _contents(report: TreeReport) -> str:

@@ -291,7 +291,8 @@ def describe_tree(
             (people are shown -2 LL + penalty), and how many distinct rows the model cannot produce.
         ``nodes``
             In the order of the tree, parents first: ``name``, ``parent`` (position, or None), ``latent``,
-            ``cardinality``, ``labels`` of its states, ``marginal`` and ``table``, P(state | state of the parent).
+            ``cardinality``, ``labels`` of its states, ``question`` (what it is in words, if known), ``marginal`` and
+            ``table``, P(state | state of the parent).
         ``edges``
             ``parent``, ``child`` (positions) and ``information``, their mutual information in nats.
         ``latents``

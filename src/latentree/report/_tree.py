@@ -222,6 +222,7 @@ def _node(model: Model, v: int, marginal: FloatArray) -> NodeContents:
         "latent": bool(tree.variable[v] < 0),
         "cardinality": int(tree.cardinality[v]),
         "labels": list(node_labels(model, v)),
+        "question": "" if tree.variable[v] < 0 else model.variables[int(tree.variable[v])].label,
         "marginal": marginal.tolist(),
         "table": model.table(v).tolist(),
     }

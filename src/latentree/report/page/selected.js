@@ -15,6 +15,7 @@
       folded = page.view.folded.has(v);
     return [
       h("h2", { tabindex: "-1" }, model.name[v]),
+      model.question[v] && h("p", {}, model.question[v]),
       h(
         "p",
         { class: "muted" },
