@@ -11,7 +11,7 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from latentree import datasets
+from latentree import bayes, datasets
 from latentree._model import Model
 from latentree._table import Table
 from latentree._tree import Tree
@@ -393,3 +393,10 @@ def test_many_variables_are_warned_about():
     (warning,) = [w for w in told if w.category is LatentreeWarning]
     assert "10,000 variables" in str(warning.message)
     assert len(run.trace) == 1
+
+
+def test_keywords_of_earlier_versions_are_answered_with_their_new_names():
+    with pytest.raises(ParameterError, match="'threads' of learn is called 'n_jobs' now"):
+        learn(datasets.load("hiv_test"), rng=np.random.default_rng(0), threads=2)
+    with pytest.raises(ParameterError, match="'threads' of sample is called 'n_jobs' now"):
+        bayes.sample(datasets.load("hiv_test"), None, rng=np.random.default_rng(0), threads=2)

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from .._files import MAX_BYTES
+from .._options import renamed
 from .._table import Table
 from ..errors import LatentreeError, ParameterError
 from ..method import Options, Run, Storage, Whole, drive, option
@@ -49,6 +50,7 @@ class _Drawn:
     """Sweeps since the last draw."""
 
 
+@renamed
 def sample(
     table: Table,
     prior: ClassPrior,

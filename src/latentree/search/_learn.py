@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .._model import Counts, Model
+from .._options import renamed
 from .._table import Table
 from .._trace import Step
 from .._tree import Tree
@@ -98,6 +99,7 @@ class Run:
             raise AttributeError(f"'Run' object has no attribute {name!r}")
 
 
+@renamed
 def learn(
     table: Table,
     *,
