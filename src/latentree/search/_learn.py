@@ -15,7 +15,6 @@ from .._options import renamed
 from .._table import Table
 from .._trace import Step
 from .._tree import Tree
-from .._types import FloatArray
 from ..errors import Advice, DataError, LatentreeError, LatentreeWarning, Parameter, ParameterError, bad_parameter
 from ..estimation import Estimate, Fit, em, evaluate, smoothed
 from ..estimation._smoothing import LearnerPrior, check_prior
@@ -424,20 +423,19 @@ def _in_order(fit: Fit, table: Table) -> Fit:
     """The same fit with variables and nodes in the order of the table's columns."""
     old = fit.model.tree
     place = {name: i for i, name in enumerate(table.names)}
+    column = [place[name] if i >= 0 else -1 for name, i in zip(old.names, old.variable.tolist(), strict=True)]
     order, parent = [0], [-1]
     for i, v in enumerate(order):
-        leaves = sorted((c for c in old.children[v] if old.variable[c] >= 0), key=lambda c: place[old.names[c]])
-        children = [*leaves, *(c for c in old.children[v] if old.variable[c] < 0)]
+        leaves = sorted((c for c in old.children[v] if column[c] >= 0), key=column.__getitem__)
+        children = [*leaves, *(c for c in old.children[v] if column[c] < 0)]
         order += children
         parent += [i] * len(children)
-    variable = [place[old.names[v]] if old.variable[v] >= 0 else -1 for v in order]
+    variable = [column[v] for v in order]
     tree = Tree(np.array(parent), old.cardinality[order], np.array(variable), tuple(old.names[v] for v in order))
 
-    def moved(vector: FloatArray) -> FloatArray:
-        return np.concatenate([vector[old.offsets[v] : old.offsets[v + 1]] for v in order])
-
-    model = Model(tree, table.variables, moved(fit.model.parameters), fit.model.provenance)
-    counts = Counts(moved(fit.counts.vector), fit.counts.log_likelihood, fit.counts.weight)
+    source = old.entries(np.array(order))
+    model = Model(tree, table.variables, fit.model.parameters[source], fit.model.provenance)
+    counts = Counts(fit.counts.vector[source], fit.counts.log_likelihood, fit.counts.weight)
     return replace(fit, model=model, table=table, counts=counts)
 
 

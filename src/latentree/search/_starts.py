@@ -24,11 +24,11 @@ LADDER = (2, 3, 4, 5, 6, 8, 10, 12, 16, 20, 24, 32)
 def kind_of(number: int, n_variables: int) -> tuple[str, int]:
     """What a start begins with: a star of so many states, a tree of pieces of a size, or a latent class model."""
     turn, kind = divmod(number, 5)
-    if kind == 2:
-        return "classes", 0
-    if kind == 3 and n_variables >= 2 * LEAST_PIECE:
+    if kind == 2 and n_variables >= 2 * LEAST_PIECE:
         return "pieces", max(LEAST_PIECE, n_variables // (3 - turn % 2))
-    return "star", (2, 3, 0, 5, 4)[kind] + 2 * turn * (kind > 2)
+    if kind == 3:
+        return "classes", 0
+    return "star", (2, 3, 5, 0, 4)[kind] + 2 * turn * (kind > 1)
 
 
 def latent_classes(task: Task, refitted: Callable[[Task, Point, Generator], Point], rng: Generator) -> Point:

@@ -14,7 +14,8 @@ row have not led higher, and neither have random starts of EM nor *recombination
 
 There are several starts, from stars of different sizes, the best latent class model and trees of pieces, until several
 of them have ended at the best score, or there have been enough of them. How many did so is told with the result. Starts
-that are behind, or have come to where another has been, are perturbed less.
+that are behind, or have come to where another ended, are perturbed less. Whatever they find, the search does not end
+below the best latent class model, as far as few starts of EM find it.
 
 Of many variables it first makes a tree from pieces (:mod:`latentree.search._wide_start`). It climbs from there once, by
 local moves, looks first where the last step changed something, and ends when nothing gains.
@@ -320,7 +321,7 @@ class Swift(SearchMethod):
         """Perturbations in a row that may fail: fewer where moves are few, or where others have been or are ahead."""
         home: Point = state.memory["home"]
         most: int = self.options.limits[0]
-        if any(_name(p.network.graph) == _name(home.network.graph) for p in state.memory["homes"]):
+        if _ended_there(state):
             share = _AGAIN
         else:
             share = _BEHIND if home.score < max(state.memory["ends"], default=-np.inf) - SAME else 1.0
@@ -406,7 +407,8 @@ class Swift(SearchMethod):
         best = max([home.score, *state.memory["ends"]])
         others = sorted(state.memory["homes"], key=lambda p: -p.score)
         networks = (child for p in others for child in children(home.network, p.network, task.table))
-        for network in islice((n for n in networks if _name(n.graph) not in state.memory["met"]), _CHILDREN):
+        # structures that were met before count too: they may have been fitted less well then
+        for network in islice(networks, _CHILDREN):
             task.check_time()
             point = self._fitted(task, network, task.n_jobs)
             if point.score > best + SAME:
@@ -417,10 +419,11 @@ class Swift(SearchMethod):
         """The start is over: look whether enough of them agree, and begin the next if not."""
         trials, agree, starts = self.options.limits
         home: Point = state.memory["home"]
-        if trials and (other := self._refitted(task, home, rng)).score > home.score + SAME:
+        again = _ended_there(state)  # random starts of EM and recombination have been tried from here
+        if trials and not again and (other := self._refitted(task, home, rng)).score > home.score + SAME:
             made = other.step("perturb", "EM", "other probabilities, from random starts")
             return _reached(state.to("climb", missed=0), other), made
-        if trials and (child := self._recombined(task, state)) is not None:
+        if trials and not again and (child := self._recombined(task, state)) is not None:
             made = child.step("perturb", "recombine", "a part of it as where another start ended")
             return _reached(state.to("climb", missed=0), child), made
         home = self._converged(task, home)
@@ -431,9 +434,21 @@ class Swift(SearchMethod):
         best, number = max(ends), len(ends)
         state = state.to("climb", **{**_START, "ends": ends, "homes": homes, "start": number})
         if number >= starts or sum(end > best - SAME for end in ends) >= agree or task.start is not None:
-            return replace(state, finished=True), None
+            classes = self._better_classes(task, state, rng)
+            if classes is None:
+                return replace(state, finished=True), None
+            return _reached(state, classes), classes.step("climb", "start", "the best latent class model")
         point = self._start(task, number, rng)
         return _reached(state, point), point.step("climb", "start", f"start {number + 1}")
+
+    def _better_classes(self, task: Task, state: State, rng: Generator) -> Point | None:
+        """The best latent class model if it beats all that was found, so that no search ends below it."""
+        kinds = {kind_of(i, task.table.n_variables)[0] for i in range(state.memory["start"])}
+        once = not self.options.limits[0]  # a single climb, such as that of a piece, stays what it is
+        if once or task.start is not None or self.options.root is not None or "classes" in kinds:
+            return None
+        point = latent_classes(task, self._refitted, rng)
+        return point if point.score > state.score + SAME else None
 
     def _fitted(self, task: Task, network: Network, n_jobs: int) -> Point:
         """All probabilities fitted; the nodes keep their numbers."""
@@ -502,6 +517,13 @@ def _duration(seconds: float) -> str:
     if seconds < 90:
         return f"{max(1.0, seconds):.0f} s"
     return f"{seconds / 60:,.0f} minutes" if seconds < 5400 else f"{seconds / 3600:,.1f} hours"
+
+
+def _ended_there(state: State) -> bool:
+    """Whether an earlier start ended where this one has come to."""
+    home: Point = state.memory["home"]
+    name = _name(home.network.graph)
+    return any(_name(p.network.graph) == name and p.score > home.score - SAME for p in state.memory["homes"])
 
 
 def _known(met: Mapping[str, float], home: Point) -> set[str]:
