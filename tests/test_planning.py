@@ -13,6 +13,8 @@ from latentree._model import Model
 from latentree._variables import numbered
 from latentree.errors import ModelError, ParameterError
 from latentree.planning import Population, power, stated_profiles
+from latentree.planning._power import _frame
+from latentree.relate import relate
 from latentree.runner import StopReason
 
 
@@ -45,8 +47,42 @@ def test_intercepts_keep_sizes_on_average():
     from latentree.planning._population import _points, _probabilities
 
     population = Population.of(stated_profiles([0.6, 0.3, 0.1]), 2.0)
-    x, w = _points("normal")
-    np.testing.assert_allclose(w @ _probabilities(population.intercepts, 2.0, x), [0.6, 0.3, 0.1], atol=1e-9)
+    x, w = _points("normal", 1)
+    found = w @ _probabilities(population.intercepts, np.array([[0.0, 0.0, 2.0]]), x)
+    np.testing.assert_allclose(found, [0.6, 0.3, 0.1], atol=1e-9)
+
+
+def test_several_covariates_act_on_stated_classes():
+    model = stated_profiles([0.5, 0.3, 0.2], separation=0.9)
+    several = Population.of(model, [{"class1": 0.5}, [0.0, -0.8, 0.4], {2: 0.3}], "binary")
+    assert several.effects.tolist() == [[0, 0.5, 0], [0, -0.8, 0.4], [0, 0, 0.3]]
+    assert several.tested == [1, 1, 2]
+    assert several.contrast(1, several.effects[1]) == pytest.approx(-1.0)
+    table, x = several.draw(40_000, np.random.default_rng(0))
+    sizes = lt.estimate(model, table).model.table(0)[0]
+    np.testing.assert_allclose(sizes, [0.5, 0.3, 0.2], atol=0.02)
+    own = relate(model, _frame(table, x, several.covariates), several.covariates, method="two-step")
+    errors = np.array([row["standard_error"] for row in own.rows()]).reshape(2, 4)[:, 1:]
+    assert (np.abs(own.beta[1:, 1:] - several.effects[:, 1:].T) < 4 * errors).all()
+
+
+def test_power_of_several_covariates():
+    study = power(
+        class_sizes=2,
+        separation=0.9,
+        n=150,
+        n_simulations=8,
+        n_bootstrap=0,
+        scores=[],
+        effect=[{0: 1.5}, {"class1": 0}],
+    )
+    first, second = study.rows()
+    assert (first["what"], second["what"]) == ("covariate 1", "covariate 2")
+    assert first["power"] > 0.7 > second["power"] and first["estimate"] > 0.8
+    assert study.to_dict()["effects"] == [[1.5, 0.0], [0.0, 0.0]] and "in truth 1.5" in study.to_text(width=1000)
+    for wrong, said in (({"class7": 1.0}, "no class"), ([1.0, 2.0, 3.0], "effect"), ("abc", "effect")):
+        with pytest.raises(ParameterError, match=said):
+            power(class_sizes=2, n=100, effect=wrong)
 
 
 def test_more_rows_find_more_and_errors_are_binomial():

@@ -22,7 +22,15 @@ from ._types import FloatArray
 from .engine._plan import Evidence, Plan
 from .infer import sample
 
-__all__ = ["Curve", "InformationCurves", "Neighbours", "edge_information", "entropy_of", "mutual_information"]
+__all__ = [
+    "Curve",
+    "InformationCurves",
+    "Neighbours",
+    "edge_information",
+    "entropy_of",
+    "mutual_information",
+    "weighted_entropy",
+]
 
 MOST_PATTERNS = 4096
 """Up to this many patterns, all are enumerated; above, this many rows are drawn."""
@@ -31,6 +39,12 @@ MOST_CELLS = 2**21
 """Of more than 500 variables, fewer rows are drawn: as many as have this many cells, but some hundreds."""
 
 FEWEST_ROWS = 256
+
+TINY = float(np.finfo(np.float64).tiny)
+"""Instead of zero in logarithms that are multiplied by zero: to leave cells out takes far longer."""
+
+AT_ONCE = 16
+"""How many neighbours of a node are looked at together."""
 
 ROUNDING = 1e-9
 """How far computed information may be from the truth, with much to spare."""
@@ -44,9 +58,20 @@ def entropy_of(p: FloatArray) -> FloatArray:
     >>> entropy_of(np.array([[0.5, 0.5], [0.0, 1.0]])).round(4).tolist()
     [0.6931, 0.0]
     """
-    logs = np.log(p, out=np.zeros_like(p), where=p > 0)
-    out: FloatArray = -(p * logs).sum(axis=-1) + 0.0  # no negative zero
+    out: FloatArray = -(p * np.log(np.maximum(p, TINY))).sum(axis=-1) + 0.0  # no negative zero
     return out
+
+
+def weighted_entropy(weights: FloatArray, p: FloatArray) -> float:
+    """Entropy of rows of probabilities [rows, states], each as often as its weight says.
+
+    Examples
+    --------
+    >>> round(weighted_entropy(np.array([2.0, 1.0]), np.array([[0.5, 0.5], [0.0, 1.0]])), 4)
+    1.3863
+    """
+    columns = np.ascontiguousarray(p.T)
+    return -float(((columns * np.log(np.maximum(columns, TINY))) @ weights).sum()) + 0.0
 
 
 def mutual_information(prior: FloatArray, given: FloatArray) -> float:
@@ -57,16 +82,13 @@ def mutual_information(prior: FloatArray, given: FloatArray) -> float:
     >>> round(mutual_information(np.array([0.5, 0.5]), np.eye(2)), 4)
     0.6931
     """
-    marginal = prior @ given
-    ratio = np.divide(given, marginal, out=np.ones_like(given), where=(given > 0) & (marginal > 0))
-    return max(float(prior @ (given * np.log(ratio)).sum(axis=1)), 0.0)
+    return float(_informations(prior[None], given[None])[0])
 
 
 def _informations(prior: FloatArray, given: FloatArray) -> FloatArray:
-    """The same of many pairs of variables, from P(a) [pairs, a] and P(b | a) [pairs, a, b]."""
-    marginal = prior[:, None] @ given
-    ratio = np.divide(given, marginal, out=np.ones_like(given), where=(given > 0) & (marginal > 0))
-    each = (given * np.log(ratio)).sum(axis=2)[:, :, None]
+    """The same of many pairs of variables, from P(a) [pairs, a], or one for all, and P(b | a) [pairs, a, b]."""
+    ratio = given / np.maximum(prior[:, None] @ given, TINY)
+    each = (given * np.log(np.maximum(ratio, TINY))).sum(axis=2)[:, :, None]
     out: FloatArray = np.maximum((prior[:, None] @ each)[:, 0, 0], 0.0)
     return out
 
@@ -75,12 +97,11 @@ def edge_information(model: Model) -> FloatArray:
     """Mutual information of each node and its parent; 0 for the root."""
     tree, marginals = model.tree, model.marginals()
     out = np.zeros(tree.n_nodes)
-    alike: dict[tuple[int, ...], list[int]] = {}
-    for v in range(1, tree.n_nodes):
-        alike.setdefault(model.table(v).shape, []).append(v)
-    for nodes in alike.values():  # tables of one shape, all at once
-        above = np.array([marginals[p] for p in tree.parent[nodes]])
-        out[nodes] = _informations(above, np.array([model.table(v) for v in nodes]))
+    for nodes, entries in tree.alike:
+        own = nodes > 0
+        if own.any():
+            above = np.array([marginals[p] for p in tree.parent[nodes[own]].tolist()])
+            out[nodes[own]] = _informations(above, model.parameters[entries[own]])
     return out
 
 
@@ -226,6 +247,7 @@ class Neighbours:
     marginals: list[FloatArray] = field(default_factory=list)
     _across: dict[tuple[int, int], FloatArray] = field(default_factory=dict)
     _edges: list[float] = field(default_factory=list)
+    _groups: dict[int, list[_Beside]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.marginals = self.model.marginals()
@@ -263,22 +285,57 @@ class Neighbours:
         each other (data-processing inequality). So the best open end is always looked at next, and what comes out comes
         out in order: only a part of the tree is ever visited.
         """
-        tree = self.model.tree
-        prior = self.marginals[node]
-        # What an open end has at most, then, once it is known, what it has; at a tie all must be known before one is.
-        open_ends: list[tuple[float, bool, int, int, NDArray[np.float64]]]
-        open_ends = [(-np.inf, True, node, -1, np.eye(len(prior)))]
+        tree, prior = self.model.tree, self.marginals[node]
+        # Either a node whose information is known, or those of its neighbours that have not been looked at, with what
+        # they have at most; at a tie all must be known before one is.
+        open_ends: list[tuple[float, bool, int, int, int, int, FloatArray]]
+        open_ends = [(-np.inf, True, node, -1, 0, 0, np.eye(len(prior)))]
         while open_ends:
-            least, known, v, before, given = heapq.heappop(open_ends)
-            if not known:
-                given = given @ self.across(before, v)
-                # Never above the information on the way there: rounding must not disturb the order.
-                information = min(mutual_information(prior, given), -least)
-                heapq.heappush(open_ends, (-information, True, v, before, given))
+            least, known, v, before, group, first, given = heapq.heappop(open_ends)
+            if known:
+                if v != node and tree.variable[v] >= 0:
+                    yield v, -least, given
+                for i, beside in enumerate(self._beside(v) if v == node or len(tree.neighbours(v)) > 1 else ()):
+                    heapq.heappush(open_ends, (max(least, -beside.most[0]), False, v, before, i, 0, given))
                 continue
-            if v != node and tree.variable[v] >= 0:
-                yield v, -least, given
-            for u in tree.neighbours(v):
+            beside, own = self._beside(v)[group], slice(first, first + AT_ONCE)
+            nodes, tables, most = beside.nodes[own], beside.tables[own], beside.most[own]
+            if v == node:
+                found = beside.information[own]
+            else:
+                tables = given @ tables
+                found = _informations(prior[None], tables)
+            # Never above the information on the way there: rounding must not disturb the order.
+            upper = np.minimum(np.minimum(found, most), -least)
+            for u, information, table in zip(nodes.tolist(), upper.tolist(), tables, strict=True):
                 if u != before:
-                    most = self.information(v, u) * (1 + ROUNDING) + ROUNDING
-                    heapq.heappush(open_ends, (max(least, -most), False, u, v, given))
+                    heapq.heappush(open_ends, (-information, True, u, v, 0, 0, table))
+            if own.stop < len(beside.nodes):
+                rest = max(least, -float(beside.most[own.stop]))
+                heapq.heappush(open_ends, (rest, False, v, before, group, own.stop, given))
+
+    def _beside(self, v: int) -> list[_Beside]:
+        """The neighbours of a node, those with as many states together, the most informative first."""
+        if v not in self._groups:
+            alike: dict[int, list[int]] = {}
+            for u in self.model.tree.neighbours(v):
+                alike.setdefault(len(self.marginals[u]), []).append(u)
+            self._groups[v] = [self._ranked(v, nodes) for nodes in alike.values()]
+        return self._groups[v]
+
+    def _ranked(self, v: int, nodes: list[int]) -> _Beside:
+        information = np.array([self.information(v, u) for u in nodes])
+        order = np.argsort(-information, kind="stable")
+        ranked, own = np.array(nodes)[order], information[order]
+        tables = np.array([self.across(v, u) for u in ranked.tolist()])
+        return _Beside(ranked, own, own * (1 + ROUNDING) + ROUNDING, tables)
+
+
+@dataclass(frozen=True)
+class _Beside:
+    """Some neighbours of a node: their information about it, with the most that rounding may add, and P(them | it)."""
+
+    nodes: NDArray[np.intp]
+    information: FloatArray
+    most: FloatArray
+    tables: FloatArray

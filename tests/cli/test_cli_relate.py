@@ -83,6 +83,10 @@ def test_outcomes_items_and_text(run, survey):
         ([], "give --covariates or --outcome"),
         (["--covariates", "sex", "--reference", "men"], "--reference must be one of class0, class1"),
         (["--covariates", "sex", "--clusters", "sex", "--strata", "sex"], "Merge them with others in --strata"),
+        (["--covariates", "sex", "--clusters", "age"], "Data row 1 has no value of 'age': in --clusters"),
+        (["--outcome", "pain", "--kind", "pian=count"], "--kind speaks of 'pian', which is not an outcome"),
+        (["--outcome", "pain", "--kind", "pain=number"], "--kind must be 'continuous', 'categorical', 'count'"),
+        (["--covariates", "sex", "--outcome", "sex"], "both a covariate and an outcome"),
     ],
 )
 def test_what_is_refused(run, survey, args, said):
@@ -100,3 +104,26 @@ def test_weights_and_other_data(run, survey):
     assert errors[1] == pytest.approx(np.array(errors[0]) / np.sqrt(2), rel=1e-6)
     survey.drop(columns="c").to_csv("other.csv", index=False)
     assert "'c'" in run("relate", "m.json", "other.csv", "--covariates", "sex", code=1).stderr
+
+
+def test_effects_and_plot(run, survey, tmp_path):
+    pytest.importorskip("matplotlib")
+    own = ("relate", "m.json", "s.csv", "--covariates", "age + sex", "--missing-covariates", "drop")
+    done = run(*own, "--effects", "--plot", "curves.svg")
+    assert "Average marginal effects" in done.stdout and "m against f" in done.stdout
+    assert "P(class)" in (tmp_path / "curves.svg").read_text()
+    effects = strict(run(*own, "--json").stdout)["marginal_effects"]
+    by_change = {}
+    for row in effects:
+        by_change.setdefault(row["covariate"], []).append(row["estimate"])
+    assert by_change.keys() == {"age", "sex"}
+    assert all(abs(sum(values)) < 1e-9 for values in by_change.values())
+    assert "did not make it" in run(*own, "--plot", "curves.svg", code=1).stderr
+    assert "give --covariates" in run("relate", "m.json", "s.csv", "--outcome", "pain", "--effects", code=2).stderr
+
+
+def test_a_prior_from_the_shell(run, survey):
+    own = ("relate", "m.json", "s.csv", "--covariates", "sex", "--json")
+    plain, prior = (strict(run(*own, *more).stdout)["coefficients"] for more in ((), ("--prior", "3")))
+    assert plain != prior
+    assert "--prior" in run(*own, "--prior", "0.5", code=2).stderr

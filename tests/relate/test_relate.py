@@ -406,3 +406,30 @@ def test_low_separation_is_warned_of():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         relate(model, frame, "x", method="one-step")
+
+
+def test_covariates_of_several_levels_are_tested_as_a_whole(data):
+    frame, model = data
+    frame = frame.assign(r=np.resize(list("abcd"), len(frame)))
+    found = relate(model, frame, "r + x", method="two-step")
+    whole, *parts = found.test_rows()
+    assert (whole["term"], whole["df"]) == ("r", 6)
+    assert [row["term"] for row in parts] == ["r[T.b]", "r[T.c]", "r[T.d]", "x"]
+    at = [0 * 5 + j for j in (1, 2, 3)] + [5 + j for j in (1, 2, 3)]
+    free = found.beta[1:].ravel()[at]
+    assert whole["statistic"] == pytest.approx(free @ np.linalg.solve(found.covariance[np.ix_(at, at)], free))
+
+
+def test_cells_and_models_that_cannot_be_used(data):
+    frame, model = data
+    with pytest.raises(lt.DataError, match="row 3: the value is infinite"):
+        relate(model, frame.assign(x=frame["x"].where(frame.index != 3, np.inf)), "x")
+    small = relate(model, frame.assign(x=frame["x"] * 1e-12), "x", method="two-step").rows()[1]
+    assert small["z"] == pytest.approx(relate(model, frame, "x", method="two-step").rows()[1]["z"], rel=1e-5)
+    with pytest.raises(lt.DataError, match="'g' has no value 'x'; it has 'f', 'm'"):
+        relate(model, frame, "g").curve("g", ["x"])
+    single = lt.LatentClass(1).fit(frame[["A", "B"]])
+    with pytest.raises(lt.ModelError, match="single class"):
+        single.relate(frame, "x")
+    with pytest.raises(lt.ParameterError, match="no option 'metod' of relate"):
+        relate(model, frame, "x", metod="bch")

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import csv
+import time
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from ..score._registry import SCORES
 from .app import INTERRUPTED
-from .command import command as command_, file, option, whole
+from .command import command as command_, file, option, session, whole
 from .options import force_option, jobs_option, seed_option, time_limit_option
 from .output import emit, note
-from .types import Choice, Number, split
+from .types import Choice, Number, pairs, split
 
 if TYPE_CHECKING:
     from ..planning import PowerStudy
@@ -23,6 +25,7 @@ EXAMPLES = """
 latentree power model.json --n 200,500,1000
 latentree power --classes 3 --items 6 --separation 0.8 --n 250,500,1000
 latentree power --sizes 0.5,0.3,0.2 --separation 0.9 --n 300 --effect 0.5 --bootstrap 0
+latentree power --classes 3 --n 500 --effect class1=0.5,class2=-0.5 --effect 0.3 --covariate binary
 latentree power --profiles profiles.csv --n 200,400,800 --simulations 500 --report power.html
 """
 
@@ -50,10 +53,11 @@ POPULATION, ANALYSIS, OUTPUT = "What the data come from", "What is done with the
 )
 @option("--n N,...", POPULATION, "Sample sizes.", required=True)
 @option(
-    "--effect B",
+    "--effect B,...",
     POPULATION,
-    "Log odds ratio of the last class against the others for one unit of a covariate. Default: no covariate.",
-    type=Number(),
+    "What one unit of a covariate adds to the log-odds of the last class, of all classes (0,0.5,-0.5), or of some "
+    "(class1=0.5). Once for each covariate. Default: no covariate.",
+    multiple=True,
 )
 @option("--covariate KIND", POPULATION, "Its distribution.", type=Choice(["normal", "binary"]), default="normal")
 @whole("--simulations", ANALYSIS, "Data sets of each size.", default=100)
@@ -99,14 +103,17 @@ def command(model: str | None, report: str | None, plot: str | None, force: bool
 
         pyplot()  # which says how to get Matplotlib before the work begins
     drawn_from = _population(model, options)
-    names = ("effect", "covariate", "max_classes", "alpha", "method", "n_init", "seed", "n_jobs", "time_limit")
+    names = ("covariate", "max_classes", "alpha", "method", "n_init", "seed", "n_jobs", "time_limit")
     own = {name: options[name] for name in names}
+    if own["time_limit"] is not None:  # which began with the command
+        own["time_limit"] = max(own["time_limit"] - (time.monotonic() - session().started), 0.0)
     with meter(options["simulations"]) as shown:
         study = power(
             **drawn_from,
             n=_wholes(options["n"]),
             n_simulations=options["simulations"],
             n_bootstrap=options["bootstrap"],
+            effect=_effects(options["effect"]),
             scores=[name.strip() for name in options["scores"].split(",") if name.strip()],
             on_progress=None
             if shown.bar is None
@@ -173,6 +180,22 @@ def _numbers(texts: list[str], where: str) -> list[float]:
         return [float(text) for text in texts]
     except ValueError:
         raise click.UsageError(f"{where}: numbers are expected. Got {', '.join(texts)}.") from None
+
+
+def _effects(texts: Sequence[str]) -> Any:
+    """What --effect says: of one covariate, or a list for several."""
+    found = [_effect(text) for text in texts]
+    return found if len(found) > 1 else next(iter(found), None)
+
+
+def _effect(text: str) -> Any:
+    """A number, a number for each class, or numbers by class."""
+    parts = split(text)
+    if "=" not in text:
+        found = _numbers(parts, "--effect")
+        return found[0] if len(found) == 1 else found
+    named = pairs(parts, "--effect")
+    return dict(zip(named, _numbers(list(named.values()), "--effect"), strict=True))
 
 
 def _wholes(text: str) -> list[int]:

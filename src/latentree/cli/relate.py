@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from .command import command as command_, flag, option, whole
+from .command import command as command_, file, flag, option, whole
 from .options import data_argument, force_option, matching_options, model_argument, model_out_option
-from .output import emit
+from .output import emit, note
 from .types import Choice, Number
 
 if TYPE_CHECKING:
@@ -22,6 +22,7 @@ latentree relate model.json survey.csv --covariates "party * age" --method one-s
 latentree relate model.json survey.csv --outcome recovered,visits --kind visits=count
 latentree relate model.json survey.csv --covariates sex --clusters school --strata region --weights w
 latentree relate model.json survey.csv --covariates sex --dif score
+latentree relate model.json survey.csv --covariates "age + sex" --effects --plot classes-by-age.pdf
 """
 
 WHAT = "What the classes are related to"
@@ -83,6 +84,14 @@ ERRORS = "Standard errors"
     type=Number(min=0, min_open=True),
 )
 @option(
+    "--prior NUMBER",
+    HOW,
+    "Dirichlet parameter of the items' probabilities; above 1 they are estimated again with it. Default: 1.",
+    type=Number(min=1),
+    default=1.0,
+    show_default=False,
+)
+@option(
     "--information KIND",
     ERRORS,
     "Of one-step estimates: observed (second derivatives), or opg (products of scores, as poLCA).",
@@ -97,6 +106,12 @@ ERRORS = "Standard errors"
 @option("--level", ERRORS, "Coverage of intervals.", type=Number(min=0, max=1), default=0.95)
 @matching_options
 @model_out_option("--out", "the model that one-step estimation finds")
+@file(
+    "--plot",
+    "Output",
+    "Draw the class probabilities along each covariate to this file: .pdf, .svg or .png; needs Matplotlib.",
+)
+@flag("--effects", "Output", "Show average marginal effects: by how much a covariate changes the class probabilities.")
 @force_option
 def command(
     model: str,
@@ -106,6 +121,8 @@ def command(
     direct_effects: tuple[str, ...],
     dif: str | None,
     out: str | None,
+    plot: str | None,
+    effects: bool,
     force: bool,
     as_json: bool,
     seed: int,
@@ -118,18 +135,24 @@ def command(
     the first. Rows that lack items stay in.
 
     With --json: method, log_likelihood, n, coefficients (class, reference, term, estimate, standard_error, z, p, lower,
-    upper, odds_ratio: one entry for each class but the reference and each term), outcomes and tests.
+    upper, odds_ratio: one entry for each class but the reference and each term), outcomes, tests and marginal_effects.
     """
     import numpy as np
 
     from ..relate import item_tests, relate
     from .data import load_model, read_for
-    from .files import MODEL, Outputs
-    from .types import split
+    from .files import FIGURE, MODEL, Outputs
+    from .types import pairs, split
 
-    outputs = Outputs("relate", {"--out": (MODEL, out)}, [model, data], force=force)
+    outputs = Outputs("relate", {"--out": (MODEL, out), "--plot": (FIGURE, plot)}, [model, data], force=force)
     if out is not None and given["method"] != "one-step":
         raise click.UsageError("--out is for --method one-step, which estimates a new model.")
+    if (plot is not None or effects) and not given["covariates"]:
+        raise click.UsageError("--plot and --effects show what covariates do: give --covariates.")
+    if plot is not None:
+        from ..report.figures._axes import pyplot
+
+        pyplot()  # which says how to get Matplotlib before the work begins
     loaded = load_model(model)
     own = {name: given.pop(name) for name in list(given) if name not in OPTIONS}
     source, table = read_for(loaded, data, own)
@@ -142,24 +165,29 @@ def command(
         source.frame,
         given.pop("covariates"),
         [name for text in outcome for name in ([text] if text in source.frame.columns else split(text))],
-        outcome_kind=_pairs(kind, "--kind") or None,
-        direct_effects=_pairs(direct_effects, "--direct-effects") or None,
+        outcome_kind=pairs(kind, "--kind") or None,
+        direct_effects=pairs(direct_effects, "--direct-effects") or None,
         rng=np.random.default_rng(seed),
         **given,
     )
     if out is not None:
         outputs.write_model(_kept(found.model, loaded, source, found), out)
+    if plot is not None:
+        from ..report.figures import plot_curves, save_figure
+
+        save_figure(plot_curves(found), plot)
+        note(f"Figure written to '{plot}'.")
     if as_json:
         document = {"data": source.name, **found.to_dict(), "seed": seed if given["bootstrap"] else None}
         emit(document | ({"dif": tests.rows} if dif is not None else {}))
         return
-    _show(found)
+    _show(found, effects=effects)
     if dif is not None:
         _show_tests(tests)
 
 
 OPTIONS = (
-    "covariates", "latent", "method", "assignment", "reference", "complete", "missing_covariates", "penalty",
+    "covariates", "latent", "method", "assignment", "reference", "complete", "missing_covariates", "penalty", "prior",
     "information", "robust", "clusters", "strata", "bootstrap", "level",
 )  # fmt: skip
 TESTED = ("complete", "missing_covariates", "penalty", "table", "reading", "sample_weight")
@@ -181,16 +209,6 @@ def _weights(source: Source) -> Any:
     return None if name is None else values_of(source.frame.columns[name], name, _reading(source)).numbers
 
 
-def _pairs(given: tuple[str, ...], what: str) -> dict[str, str]:
-    found = {}
-    for text in given:
-        name, sign, value = text.partition("=")
-        if not sign:
-            raise click.UsageError(f"{what} takes NAME=VALUE. Got '{text}'.")
-        found[name.strip()] = value.strip()
-    return found
-
-
 def _kept(model: Model, old: Model, source: Source, found: Any) -> Model:
     """The new model with what its file says about it."""
     from dataclasses import replace
@@ -200,14 +218,17 @@ def _kept(model: Model, old: Model, source: Source, found: Any) -> Model:
     return source.used.kept_in(replace(model, provenance={**model.provenance, **known}))
 
 
-def _show(found: Any) -> None:
-    from ..relate._text import headline, sections
+def _show(found: Any, *, effects: bool) -> None:
+    from ..relate._text import effects as effects_of, headline, sections
     from .tables import grid
 
     click.echo(headline(found))
-    for title, head, cells in sections(found):
+    more = [effects_of(found)] if effects else []
+    for title, head, cells in (*sections(found), *more):
         click.echo(f"\n{title}")
         grid(head, cells, right=[name for name in head if name in RIGHT])
+    for own in found.notes:
+        click.echo(f"\nNote: {own.shown('shell')}")
 
 
 RIGHT = ("estimate", "s.e.", "z", "p", "odds ratio", "statistic", "df", "variance")

@@ -1,10 +1,12 @@
-"""What data are simulated from: classes, and a covariate that class membership may depend on."""
+"""What data are simulated from: classes, and covariates that class membership may depend on."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from itertools import product
+from numbers import Real
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -15,40 +17,43 @@ from .._tree import Tree
 from .._types import FloatArray
 from .._variables import numbered
 from ..errors import ModelError, ParameterError, bad_parameter
+from ..naming import node_labels
 
 __all__ = ["Population", "stated_profiles"]
 
 Covariate = Literal["normal", "binary"]
 
-QUADRATURE = 61
-"""Points at which a normal covariate is averaged over."""
+Effect = float | Sequence[Any] | Mapping[Any, float]
+"""Effects of covariates as users state them; see :func:`latentree.planning.power`."""
+
+QUADRATURE, MOST_POINTS = 61, 4000
+"""Points at which a normal covariate is averaged over, and about how many there may be for several together."""
 
 
 @dataclass(frozen=True, eq=False)
 class Population:
-    """Classes, and how a covariate shifts their probabilities.
+    """Classes, and how covariates shift their probabilities.
 
     Attributes
     ----------
     model : Model
-        A latent class model; its class sizes are averages over the covariate.
-    effect : float or None
-        Log odds ratio of the last class against every other for one unit of the covariate (one standard deviation if it
-        is normal); None: there is no covariate.
+        A latent class model; its class sizes are averages over the covariates.
+    effects : float array [covariates, classes]
+        What one unit of each covariate (one standard deviation if it is normal) adds to the log-odds of each class.
     covariate : {"normal", "binary"}
-        Standard normal, or 0 and 1 equally often.
+        Standard normal, or 0 and 1 equally often; covariates are independent.
     intercepts : float array [classes]
-        Log-odds at covariate zero.
+        Log-odds where all covariates are zero.
     """
 
     model: Model
-    effect: float | None
+    effects: FloatArray
     covariate: Covariate
     intercepts: FloatArray
 
     @classmethod
-    def of(cls, model: Model, effect: float | None = None, covariate: Covariate = "normal") -> Population:
-        """Choose the intercepts so that classes are as large as the model says, on average over the covariate."""
+    def of(cls, model: Model, effect: Effect | None = None, covariate: Covariate = "normal") -> Population:
+        """Choose the intercepts so that classes are as large as the model says, on average over the covariates."""
         if not model.tree.is_star or model.tree.variable[0] >= 0:
             raise ModelError("Sample sizes are planned for latent class models: this one has another structure.")
         sizes = np.asarray(model.table(0)[0])
@@ -56,9 +61,26 @@ class Population:
             raise ModelError("A covariate acts on class membership only if there are two classes at least.")
         if covariate not in ("normal", "binary"):
             raise bad_parameter("covariate", "power", "'normal' or 'binary'", covariate)
-        if effect is None:
-            return cls(model, None, covariate, np.log(sizes))
-        return cls(model, float(effect), covariate, _intercepts(sizes, float(effect), *_points(covariate)))
+        effects = _effects(effect, node_labels(model, 0))
+        if not len(effects):
+            return cls(model, effects, covariate, np.log(sizes))
+        return cls(model, effects, covariate, _intercepts(sizes, effects, *_points(covariate, len(effects))))
+
+    @property
+    def covariates(self) -> list[str]:
+        """Names of the covariates."""
+        n = len(self.effects)
+        return ["covariate"] if n == 1 else [f"covariate {j + 1}" for j in range(n)]
+
+    @property
+    def tested(self) -> list[int]:
+        """The class with the largest effect of each covariate, the last of several."""
+        return [len(own) - 1 - int(np.abs(own)[::-1].argmax()) for own in self.effects]
+
+    def contrast(self, j: int, slopes: FloatArray) -> float:
+        """Slope of the class that a covariate acts on most, less the mean of the others."""
+        k = self.tested[j]
+        return float(slopes[k] - np.delete(slopes, k).mean())
 
     @property
     def n_classes(self) -> int:
@@ -66,9 +88,11 @@ class Population:
         return len(self.intercepts)
 
     def draw(self, n: int, rng: np.random.Generator) -> tuple[Table, FloatArray]:
-        """Draw rows: the answers to all items, and the covariate, row by row."""
-        x = rng.standard_normal(n) if self.covariate == "normal" else rng.integers(0, 2, n).astype(np.float64)
-        chances = _probabilities(self.intercepts, self.effect or 0.0, x)
+        """Draw rows: the answers to all items, and the covariates, [rows, covariates]."""
+        shape = (n, max(len(self.effects), 1))
+        x = rng.standard_normal(shape) if self.covariate == "normal" else rng.integers(0, 2, shape).astype(np.float64)
+        x = x[:, : len(self.effects)]
+        chances = _probabilities(self.intercepts, self.effects, x)
         z = (rng.random((n, 1)) > np.cumsum(chances, axis=1)[:, :-1]).sum(axis=1)
         codes = np.empty((n, len(self.model.variables)), dtype=np.int16)
         for i, v in enumerate(self.model.tree.manifest):
@@ -77,27 +101,64 @@ class Population:
         return Table.from_codes(codes, self.model.variables), x
 
 
-def _points(covariate: Covariate) -> tuple[FloatArray, FloatArray]:
-    """Values of the covariate and their weights."""
+def _effects(given: Effect | None, labels: Sequence[str]) -> FloatArray:
+    """Effects of all covariates on all classes."""
+    if given is None:
+        return np.zeros((0, len(labels)))
+    # One number for each class is one covariate; a list with anything else in it has one entry for each covariate.
+    several = isinstance(given, Sequence) and not all(isinstance(own, Real) for own in given)
+    return np.array([_effect(own, labels) for own in (given if several else [given])])  # type: ignore[union-attr]
+
+
+def _effect(given: Any, labels: Sequence[str]) -> list[float]:
+    """Effects of one covariate on all classes."""
+    out = [0.0] * len(labels)
+    if isinstance(given, Mapping):
+        for name, value in given.items():
+            out[_class(name, labels)] = value
+    elif isinstance(given, Sequence) and not isinstance(given, str):
+        out = list(given)
+    else:
+        out[-1] = given
+    real = all(isinstance(own, Real) and not isinstance(own, bool) and np.isfinite(own) for own in out)
+    if not real or len(out) != len(labels):
+        wanted = (
+            f"a number, numbers by class ({', '.join(labels)}), or one number for each of the {len(labels)} classes"
+        )
+        raise bad_parameter("effect", "power", wanted, given)
+    return [float(own) for own in out]
+
+
+def _class(name: Any, labels: Sequence[str]) -> int:
+    if str(name) in labels:
+        return labels.index(str(name))
+    if str(name).isdigit() and int(name) < len(labels):
+        return int(name)
+    raise ParameterError("There is no class '{name}'. There are {known}.", name=name, known=", ".join(labels))
+
+
+def _points(covariate: Covariate, n: int) -> tuple[FloatArray, FloatArray]:
+    """Values of n covariates together, and their weights."""
     if covariate == "binary":
-        return np.array([0.0, 1.0]), np.array([0.5, 0.5])
-    x, w = np.polynomial.hermite_e.hermegauss(QUADRATURE)
-    return x, w / w.sum()
+        x, w = np.array([0.0, 1.0]), np.array([0.5, 0.5])
+    else:
+        x, w = np.polynomial.hermite_e.hermegauss(max(3, min(QUADRATURE, int(MOST_POINTS ** (1 / n)))))
+        w = w / w.sum()
+    return np.array(list(product(x, repeat=n))), np.array([np.prod(own) for own in product(w, repeat=n)])
 
 
-def _probabilities(intercepts: FloatArray, effect: float, x: FloatArray) -> FloatArray:
-    logits = np.tile(intercepts, (len(x), 1))
-    logits[:, -1] += effect * x
+def _probabilities(intercepts: FloatArray, effects: FloatArray, x: FloatArray) -> FloatArray:
+    logits = intercepts + x @ effects
     raised = np.exp(logits - logits.max(axis=1, keepdims=True))
     made: FloatArray = raised / raised.sum(axis=1, keepdims=True)
     return made
 
 
-def _intercepts(sizes: FloatArray, effect: float, x: FloatArray, weights: FloatArray) -> FloatArray:
+def _intercepts(sizes: FloatArray, effects: FloatArray, x: FloatArray, weights: FloatArray) -> FloatArray:
     """Log-odds by which the classes have these sizes on average, found by scaling each to its size again and again."""
     found = np.log(np.maximum(sizes, 1e-12))
     for _ in range(1000):
-        average = weights @ _probabilities(found, effect, x)
+        average = weights @ _probabilities(found, effects, x)
         found = found + np.log(np.maximum(sizes, 1e-12) / average)
         if np.abs(average - sizes).max() < 1e-12:
             break

@@ -18,13 +18,14 @@ from .. import score as criteria
 from .._model import Model
 from .._options import Number, Whole, check
 from .._table import Table
-from .._types import FloatArray
+from .._types import FloatArray, IndexArray
 from ..errors import LatentreeError, LatentreeWarning, ParameterError, bad_parameter
 from ..estimation import Fit, fit_classes
+from ..naming import node_labels
 from ..relate import relate
 from ..runner import Budget, OnProgress, StopReason
 from ..score._bootstrap import bootstrap_lrt, replicate
-from ._population import Covariate, Population, stated_profiles
+from ._population import Covariate, Effect, Population, stated_profiles
 
 if TYPE_CHECKING:
     from ..report import Page
@@ -32,8 +33,8 @@ if TYPE_CHECKING:
 
 __all__ = ["PowerStudy", "power"]
 
-TEST, EFFECT = "bootstrap test", "covariate"
-"""What is counted beside the criteria."""
+TEST = "bootstrap test"
+"""What is counted beside the criteria and covariates."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -46,7 +47,7 @@ class PowerStudy:
         What the data were drawn from.
     simulations : tuple of dict
         One for each data set: ``simulation``, ``n``, the number of classes that each criterion and the test chose, and
-        of the covariate ``p_value`` and ``estimate``; None where something failed.
+        of the covariate ``p_value`` and ``estimate`` (``p_value_2``, ... of further ones); None where something failed.
     asked : int
         How many simulations were asked for, of every sample size.
     alpha : float
@@ -73,12 +74,13 @@ class PowerStudy:
         which count as not found.
         """
         k, out = self.population.n_classes, []
+        effects = {_key("p_value", j): (j, name) for j, name in enumerate(self.population.covariates)}
         for n in sorted({one["n"] for one in self.simulations}):
             own = [one for one in self.simulations if one["n"] == n]
-            for name in (key for key in own[0] if key not in ("simulation", "n", "estimate")):
+            for name in (key for key in own[0] if key not in ("simulation", "n") and not key.startswith("estimate")):
                 values = [one[name] for one in own]
                 known = [value for value in values if value is not None]
-                is_effect = name == "p_value"
+                is_effect = name in effects
                 found = sum(value <= self.alpha if is_effect else value == k for value in known)
                 share = found / len(own)
                 numbers: dict[str, Any] = {
@@ -87,12 +89,13 @@ class PowerStudy:
                     "estimate": None,
                 }
                 if is_effect:
-                    estimates = [one["estimate"] for one in own if one["estimate"] is not None]
+                    key = _key("estimate", effects[name][0])
+                    estimates = [one[key] for one in own if one[key] is not None]
                     numbers["estimate"] = float(np.median(estimates)) if estimates else None
                 out.append(
                     {
                         "n": n,
-                        "what": EFFECT if is_effect else name,
+                        "what": effects[name][1] if is_effect else name,
                         "power": share,
                         "error": sqrt(share * (1 - share) / len(own)),
                         "lower": float(betaincinv(found, len(own) - found + 1, 0.025)) if found else 0.0,
@@ -109,15 +112,19 @@ class PowerStudy:
         """The table, as reports show it."""
         from ..report._sections import Section
 
-        k, effect = self.population.n_classes, self.population.effect
+        population, k = self.population, self.population.n_classes
         text = [
             f"Share of simulated data sets in which {k} classes were found (criteria, and bootstrap tests one after "
             f"the other at level {self.alpha:g}), with Monte Carlo standard errors and 95 % bounds."
         ]
-        if effect is not None:
+        labels = node_labels(population.model, 0)
+        for j, name in enumerate(population.covariates):
+            own, at = population.effects[j], population.tested[j]
+            stated = ", ".join(f"{value:g} for {label}" for value, label in zip(own, labels, strict=True) if value)
             text.append(
-                f"covariate: share in which the Wald test finds its effect, a log odds ratio of {effect:g} for the "
-                "last class; estimate: median over the data sets."
+                f"{name}: share in which the Wald test finds its effect, a log odds ratio of {stated or '0'}; "
+                f"estimate: median over the data sets of the log odds ratio of {labels[at]} against the mean of the "
+                f"others, in truth {population.contrast(j, own):g}."
             )
         if not self.reason.complete:
             text.append(f"Not all of {self.asked} simulations were done. {self.reason.message}")
@@ -140,8 +147,9 @@ class PowerStudy:
             "n_classes": self.population.n_classes,
             "class_sizes": model.table(0)[0].tolist(),
             "profiles": {v.name: model.table(v.name).tolist() for v in model.variables},
-            "effect": self.population.effect,
-            "covariate": self.population.covariate if self.population.effect is not None else None,
+            "effect": self.population.effects[0, -1] if _simple(self.population) else None,
+            "effects": self.population.effects.tolist(),
+            "covariate": self.population.covariate if len(self.population.effects) else None,
             "alpha": self.alpha,
             "seed": self.seed,
             "asked": self.asked,
@@ -206,7 +214,7 @@ class _Plan:
             own |= {name: _best(fits, name) for name in self.scores}
             if self.n_bootstrap:
                 own[TEST] = self._tested(table, list(fits.values()), rng)
-            if self.population.effect is not None:
+            if len(self.population.effects):
                 k = self.population.n_classes
                 own |= self._effect(fits[k] if k in fits else self._fitted(table, k, rng), table, x)
             out.append(own)
@@ -232,41 +240,52 @@ class _Plan:
         return self.max_classes
 
     def _effect(self, fit: Fit, table: Table, x: FloatArray) -> dict[str, Any]:
-        nothing = dict.fromkeys(("p_value", "estimate"))
+        """p-value of each covariate, and the slope of the class that it acts on most."""
+        names = self.population.covariates
+        out: dict[str, Any] = {}
+        for j in range(len(names)):
+            out |= dict.fromkeys((_key("p_value", j), _key("estimate", j)))
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", LatentreeWarning)
-                found = relate(fit.model, _frame(table, x), [COVARIATE], method=self.method)  # type: ignore[arg-type]
+                found = relate(fit.model, _frame(table, x, names), names, method=self.method)  # type: ignore[arg-type]
         except (LatentreeError, np.linalg.LinAlgError):
-            return nothing
-        p = next((float(row["p"]) for row in found.test_rows() if row["term"] == COVARIATE), None)
-        last = _like_last(self.population.model, found.model)
-        slopes = found.beta[:, 1]
-        slope = float(slopes[last] - np.delete(slopes, last).mean())
-        return {
-            "p_value": p if p is not None and np.isfinite(p) else None,
-            "estimate": slope if np.isfinite(slope) else None,
-        }
+            return out
+        tests = {row["term"]: row["p"] for row in found.test_rows()}
+        order = _matched(self.population.model, found.model)
+        for j, name in enumerate(names):
+            p, slope = tests.get(name), self.population.contrast(j, found.beta[order, found.terms.index(name)])
+            out[_key("p_value", j)] = float(p) if p is not None and np.isfinite(p) else None
+            out[_key("estimate", j)] = slope if np.isfinite(slope) else None
+        return out
 
 
-COVARIATE = "covariate"
+def _simple(population: Population) -> bool:
+    """Whether a single covariate acts on the last class alone."""
+    return len(population.effects) == 1 and not population.effects[0, :-1].any()
 
 
-def _frame(table: Table, x: FloatArray) -> Any:
+def _key(what: str, j: int) -> str:
+    """What a number of a covariate is called in the results."""
+    return what if j == 0 else f"{what}_{j + 1}"
+
+
+def _frame(table: Table, x: FloatArray, names: Sequence[str]) -> Any:
     import narwhals as nw
 
     rows = table.codes[table.inverse]
     columns: dict[str, Any] = {
         v.name: [v.states[code] for code in rows[:, i].tolist()] for i, v in enumerate(table.variables)
     }
-    return nw.from_dict({**columns, COVARIATE: x}, backend="pandas").to_native()
+    return nw.from_dict({**columns, **dict(zip(names, x.T, strict=True))}, backend="pandas").to_native()
 
 
-def _like_last(truth: Model, fitted: Model) -> int:
-    """The class of a fit that answers as the last class of the population does, all classes matched."""
+def _matched(truth: Model, fitted: Model) -> IndexArray:
+    """For each class of the population the class of a fit that answers as it does."""
     ours, theirs = (np.concatenate([m.table(v.name) for v in truth.variables], axis=1) for m in (truth, fitted))
     cost = np.abs(ours[:, None] - theirs[None]).sum(axis=2)
-    return int(linear_sum_assignment(cost)[1][-1])
+    order: IndexArray = linear_sum_assignment(cost)[1].astype(np.int64)
+    return order
 
 
 def _best(fits: Mapping[int, Fit], name: str) -> int | None:
@@ -291,7 +310,7 @@ def power(
     scores: Sequence[str] = ("bic", "aic", "sabic"),
     max_classes: int | None = None,
     n_bootstrap: int = 99,
-    effect: float | None = None,
+    effect: Effect | None = None,
     covariate: Covariate = "normal",
     method: str | None = None,
     alpha: float = 0.05,
@@ -320,9 +339,11 @@ def power(
     n_bootstrap : int, default 99
         Replicates of each bootstrap test; 1, 2, ... classes are tested against one more until a test does not reject. 0
         leaves the tests out.
-    effect : float, optional
-        Log odds ratio of the last class against the others for one unit of a covariate; class sizes stay as they are on
-        average. Its power is that of the Wald test of the covariate, with the right number of classes.
+    effect : float, dict, or sequence, optional
+        What one unit of a covariate adds to the log-odds of classes; class sizes stay as they are on average. A number
+        is for the last class, a dict for classes by name or number, such as ``{"class1": 0.5}``; a sequence has a
+        number for each class. A sequence of dicts or sequences is for several independent covariates. Power is that of
+        the Wald test of a covariate, with the right number of classes.
     covariate : {"normal", "binary"}
         Standard normal, or 0 and 1 equally often.
     method : str, optional

@@ -19,7 +19,7 @@ from ..formats._coding import DECIMAL_COMMA, Missing
 from ..formats._columns import column_from, listed
 from ..formats._frame import MISSING_TEXTS
 
-__all__ = ["Design", "Reading", "Values", "check_terms", "design_of", "lacking", "values_of"]
+__all__ = ["Design", "Reading", "Values", "check_terms", "design_of", "lacking", "term_of", "values_of"]
 
 INTERCEPT = "intercept"
 BEYOND = re.compile(r"[()\-^~{}|/\[\]`]")
@@ -94,8 +94,20 @@ def values_of(raw: Any, name: str, reading: Reading = READING, levels: tuple[Any
     numeric = not column.declared and all(_is_number(c) for c in cells if c is not None)
     if levels is None and numeric:
         numbers = np.array([np.nan if c is None else float(c) for c in cells] + [np.nan])
+        _refuse_infinite(name, numbers[column.codes])
         return Values(name, numbers[column.codes])
     return _categories(name, column, cells, levels)
+
+
+def _refuse_infinite(name: str, numbers: FloatArray) -> None:
+    rows = np.flatnonzero(np.isinf(numbers))
+    if len(rows):
+        raise DataError(
+            "Column '{column}', {row}: the value is infinite. Correct it, or name it in {missing}.",
+            column=name,
+            row=Row(int(rows[0])),
+            missing=Advice("missing"),
+        )
 
 
 def _categories(name: str, column: Any, cells: list[Any], levels: tuple[Any, ...] | None) -> Values:
@@ -304,7 +316,7 @@ def check_terms(x: FloatArray, weights: FloatArray, terms: Sequence[str]) -> Non
     mean = weights[kept] @ own / weights.sum()
     spread = np.sqrt(np.maximum(weights[kept] @ (own - mean) ** 2 / weights.sum(), 0.0))
     for j, term in enumerate(terms):
-        if term != INTERCEPT and spread[j] <= 1e-10 * max(1.0, abs(mean[j])):
+        if term != INTERCEPT and spread[j] <= 1e-10 * abs(mean[j]):
             raise DataError(
                 "The covariate '{term}' has the same value, {value:.10g}, in all rows that are used, so that nothing "
                 "can be said of it. Leave it out.",
@@ -333,10 +345,16 @@ def lacking(rows: NDArray[np.int64], names: Sequence[str]) -> DataError:
     """Say which rows lack a value."""
     some = {f"row{i}": Row(int(r)) for i, r in enumerate(rows[:5].tolist())}
     shown = ", ".join(f"{{{name}}}" for name in some) + (", ..." if len(rows) > len(some) else "")
+    many = "1 row lacks" if len(rows) == 1 else "{n:,} rows lack"
     return DataError(
-        "{n:,} rows lack a value of {names}: " + shown + ". Leave such rows out with {drop}, or impute them.",
+        many + " a value of {names}: " + shown + ". Leave such rows out with {drop}, or impute them.",
         n=len(rows),
         names=listed(list(names)),
         drop=Advice("missing_covariates", "drop"),
         **some,
     )
+
+
+def term_of(term: str, covariate: str) -> bool:
+    """Whether a term is a covariate itself: the column or one of its levels, not a product with another."""
+    return term == covariate or (term.startswith(f"{covariate}[") and ":" not in term.removeprefix(covariate))

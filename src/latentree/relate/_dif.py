@@ -13,6 +13,7 @@ from .._model import Model
 from .._options import Flag, OneOf, check
 from ..errors import DataError
 from ..formats._columns import listed
+from ._design import term_of
 from ._direct import DirectEffects, adjusted
 from ._mixture import Point, curvature, inverse, maximise
 from ._relate import Task, prepare, solve
@@ -108,11 +109,6 @@ def item_tests(
     for row, p in zip(rows, adjusted([row["p"] for row in rows], correction), strict=True):
         row["p_adjusted"] = float(p)
     return ItemTests(rows, test, correction)
-
-
-def term_of(term: str, covariate: str) -> bool:
-    """Whether a term is a covariate itself: the column or one of its levels, not a product with another."""
-    return term == covariate or (term.startswith(f"{covariate}[") and ":" not in term.removeprefix(covariate))
 
 
 def _parts(task: Task, found: Any, item: int, columns: list[int], uniform: bool) -> Point:

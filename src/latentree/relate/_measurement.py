@@ -13,7 +13,7 @@ from .._table import Table
 from .._types import FloatArray, IndexArray
 from ..engine._messages import Messages
 from ..engine._plan import evidence_of
-from ..infer import posterior
+from ..infer import log_likelihood_rows, posterior
 from ..score._moments import _given_state
 from ._covariance import Sampling
 from ._mixture import Part, Point, curvature, inverse
@@ -45,7 +45,7 @@ class TreeItems(Part):
 
     @cached_property
     def log(self) -> FloatArray:
-        """log P(variables | state), found from the posterior of the engine."""
+        """log P(variables | state), found from the posterior and the likelihood of the engine."""
         model, table = self.model, self.table
         name = model.tree.names[0]
         patterns = Table._made(
@@ -53,9 +53,11 @@ class TreeItems(Part):
         )
         own = posterior(model, patterns, [name])[name]
         with np.errstate(divide="ignore"):
-            found = np.log(own) - np.log(model.table(0)[0])
-        logs: FloatArray = np.maximum(found, np.log(SMALLEST))[self.pattern]
-        return logs
+            relative = np.log(own) - np.log(model.table(0)[0])
+        rows = np.maximum(log_likelihood_rows(model, patterns), np.log(SMALLEST) * len(model.variables))
+        logs = np.maximum(relative, np.log(SMALLEST)) + rows[:, None]
+        every: FloatArray = logs[self.pattern]
+        return every
 
     @cached_property
     def _edges(self) -> list[FloatArray]:

@@ -64,7 +64,7 @@ def _check_text(values: Values) -> None:
             odd=(texts or [str(levels[0])])[0],
             n=len(levels),
             missing=Advice("missing"),
-            kind=Advice("outcome_kind", "categorical"),
+            kind=Advice("outcome_kind", {values.name: "categorical"}),
         )
 
 

@@ -165,10 +165,19 @@ class Items(Part):
     """Items that are independent within classes, with a table of probabilities each.
 
     The free parameters are the log-odds of each answer against the one that is most probable in its class now.
+
+    Parameters
+    ----------
+    data : ItemData
+        The answers.
+    tables : float array [classes, answers of all items]
+        Probabilities of the answers.
+    prior : float
+        Dirichlet parameter of all tables; above 1 the tables are posterior modes ([GalindoGarreVermunt2006]).
     """
 
-    def __init__(self, data: ItemData, tables: FloatArray) -> None:
-        self.data, self.tables = data, np.maximum(tables, SMALLEST)
+    def __init__(self, data: ItemData, tables: FloatArray, prior: float = 1.0) -> None:
+        self.data, self.tables, self.prior = data, np.maximum(tables, SMALLEST), prior
         self.n_classes = len(tables)
         self.width = tables.shape[1] - len(data.cardinality)
         self.size = self.n_classes * self.width
@@ -178,6 +187,10 @@ class Items(Part):
         """log P(answers | class)."""
         patterns = self.data.answers @ np.log(self.tables).T
         return patterns[self.data.pattern]
+
+    def split(self) -> list[FloatArray]:
+        """The table of each item."""
+        return np.split(self.tables, self.data.starts[1:], axis=1)
 
     @cached_property
     def free(self) -> list[IndexArray]:
@@ -207,10 +220,7 @@ class Items(Part):
         counts = self.data.by_pattern(expected).T @ self.data.observed
         out, n = np.zeros((self.size, self.size)), self.width
         for k, (free, p, seen) in enumerate(zip(self.free, self.tables, counts, strict=True)):
-            own = p[free]
-            block = -self.data.same[np.ix_(free, free)] * np.outer(seen[free] * own, own)
-            block[np.diag_indices(n)] += seen[free] * own
-            out[k * n : (k + 1) * n, k * n : (k + 1) * n] = block
+            out[k * n : (k + 1) * n, k * n : (k + 1) * n] = self._multinomial(free, p, seen)
         return out
 
     def moved(self, step: FloatArray) -> Self:
@@ -219,12 +229,34 @@ class Items(Part):
         for k, free in enumerate(self.free):
             logs[k, free] += step[k * self.width : (k + 1) * self.width]
         logs -= np.repeat(np.maximum.reduceat(logs, self.data.starts, axis=1), self.data.cardinality, axis=1)
-        return type(self)(self.data, self._normalised(np.exp(logs)))
+        return type(self)(self.data, self._normalised(np.exp(logs)), self.prior)
 
     def em_step(self, expected: FloatArray) -> Self:
-        """Shares of the expected answers."""
-        counts = self.data.by_pattern(expected).T @ self.data.answers
-        return type(self)(self.data, self._normalised(counts))
+        """Shares of the expected answers, and of those that the prior adds."""
+        counts = self.data.by_pattern(expected).T @ self.data.answers + (self.prior - 1.0)
+        return type(self)(self.data, self._normalised(counts), self.prior)
+
+    @cached_property
+    def penalty(self) -> tuple[float, FloatArray, FloatArray] | None:
+        """Of the Dirichlet prior, which is as if each class had given each answer ``prior - 1`` times more."""
+        if self.prior == 1.0:
+            return None
+        more, width = self.prior - 1.0, self.width
+        value = -more * float(np.log(self.tables).sum())
+        slope, bend = np.zeros(self.size), np.zeros((self.size, self.size))
+        total: FloatArray = more * np.repeat(self.data.cardinality, self.data.cardinality).astype(np.float64)
+        for k, (free, p) in enumerate(zip(self.free, self.tables, strict=True)):
+            own = slice(k * width, (k + 1) * width)
+            slope[own] = total[free] * p[free] - more
+            bend[own, own] = self._multinomial(free, p, total)
+        return value, slope, bend
+
+    def _multinomial(self, free: IndexArray, p: FloatArray, counts: FloatArray) -> FloatArray:
+        """Information of multinomial samples of one class on its log-odds."""
+        own = p[free]
+        out: FloatArray = -self.data.same[np.ix_(free, free)] * np.outer(counts[free] * own, own)
+        out[np.diag_indices(self.width)] += counts[free] * own
+        return out
 
     def _normalised(self, counts: FloatArray) -> FloatArray:
         sums = np.repeat(np.add.reduceat(counts, self.data.starts, axis=1), self.data.cardinality, axis=1)

@@ -5,40 +5,40 @@ from __future__ import annotations
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from .._model import Model
-from .._options import Flag, Number, OneOf, Whole, check
+from .._options import OneOf, Whole
 from .._registry import suggestion
-from .._table import Table, checked_weights
+from .._table import checked_weights
 from .._types import FloatArray, IndexArray
-from ..errors import Advice, DataError, LatentreeWarning, ModelError, ParameterError, bad_parameter
+from ..errors import Advice, DataError, LatentreeWarning, ModelError, ParameterError, Row, bad_parameter
 from ..formats._columns import listed
 from ..formats._frame import raw_columns, table_from
 from ..infer import find_node
 from ..naming import node_labels
-from ._classification import Assignment
-from ._covariates import Estimate, Information, Structural, bch, one_step, three_step, two_step
-from ._design import INTERCEPT, READING, Design, Reading, Values, check_terms, design_of, lacking, values_of
+from ._covariates import Estimate, Structural, bch, one_step, three_step, two_step
+from ._design import INTERCEPT, Design, Reading, Values, check_terms, design_of, lacking, values_of
 from ._direct import DirectEffects
 from ._measurement import FirstStep, first_step, measurement_of
 from ._mixture import Fixed, Part, Point, maximise
 from ._outcomes import Outcome, kind_of, outcome_by_class
 from ._parts import ClassLogit, Items
 from ._sample import Sample, groups_of, merged
+from ._settings import Settings
 
-__all__ = ["Method", "Task", "prepare", "solve"]
-
-Method = Literal["one-step", "two-step", "three-step", "bch"]
-METHODS = OneOf("one-step", "two-step", "three-step", "bch")
-LOW_SEPARATION = 0.5
-"""Relative entropy below which two- and three-step estimates cannot be trusted; see docs/reproduction/relate.md."""
+__all__ = ["Solution", "Task", "prepare", "solve"]
 
 ROUGH = 1e-6
 """Gain that the last step of a bootstrap sample may promise: far less than what samples differ by."""
+
+KINDS = OneOf("continuous", "categorical", "count", None)
+
+PRECISE = 1e-10
+"""The same where a measurement part is estimated for good."""
 
 SOFTENING = 1e-3
 """Weight of the even distribution in the start of one-step estimation: probabilities of zero can then come back."""
@@ -58,8 +58,10 @@ class Task:
         Terms of the covariates.
     sample : Sample
         The rows.
-    method : str or None
-        What was asked for; None is ML for covariates and BCH for outcomes.
+    options : Settings
+        What was asked for.
+    reference : int
+        The reference class.
     kinds : dict
         Kinds of the outcomes.
     """
@@ -68,36 +70,28 @@ class Task:
     node: int
     design: Design
     sample: Sample
-    method: Method | None
-    assignment: Assignment
-    information: Information
-    robust: bool
+    options: Settings
     reference: int
-    penalty: float | None
     kinds: Mapping[str, Any]
     direct: tuple[tuple[str, Design, bool], ...]
     warnings: list[str] = field(default_factory=list)
-
-    @property
-    def for_covariates(self) -> Method:
-        """The method for covariates."""
-        return self.method or "three-step"
-
-    @property
-    def for_outcomes(self) -> Method:
-        """The method for outcomes."""
-        return self.method or "bch"
+    notes: list[LatentreeWarning] = field(default_factory=list)
 
     @property
     def labels(self) -> tuple[str, ...]:
         """Names of the classes."""
         return node_labels(self.model, self.node)
 
-    def warn(self, text: str) -> None:
+    def warn(self, template: str, **fields: Any) -> None:
         """Warn, once, and keep the text."""
-        if text not in self.warnings:
-            self.warnings.append(text)
-            warnings.warn(text, LatentreeWarning, stacklevel=4)
+        message = LatentreeWarning(template, **fields)
+        if str(message) not in self.warnings:
+            self.warnings.append(str(message))
+            warnings.warn(message, stacklevel=4)
+
+    def note(self, template: str, **fields: Any) -> None:
+        """Keep what is to be shown with the result, but is no reason to warn."""
+        self.notes.append(LatentreeWarning(template, **fields))
 
 
 def prepare(
@@ -105,96 +99,104 @@ def prepare(
     data: Any,
     covariates: str | Sequence[str] | None = None,
     outcome: str | Sequence[str] | None = None,
-    *,
-    method: Method | None = None,
-    latent: str | None = None,
-    assignment: Assignment = "modal",
-    information: Information = "observed",
-    robust: bool = False,
-    clusters: Any = None,
-    strata: Any = None,
-    sample_weight: Any = None,
-    reference: Any = None,
-    missing_covariates: str = "error",
-    complete: bool = False,
-    penalty: float | None = None,
-    outcome_kind: str | Mapping[str, str] | None = None,
-    direct_effects: Mapping[str, str] | None = None,
-    reading: Reading = READING,
-    table: Table | None = None,
+    **options: Any,
 ) -> Task:
-    """Read and check everything; see :func:`relate`."""
-    check(
-        "relate",
-        method=(method, OneOf("one-step", "two-step", "three-step", "bch", None)),
-        assignment=(assignment, OneOf("modal", "proportional")),
-        information=(information, OneOf("observed", "opg")),
-        robust=(robust, Flag()),
-        complete=(complete, Flag()),
-        missing_covariates=(missing_covariates, OneOf("error", "drop")),
-    )
-    if penalty is not None:
-        check("relate", penalty=(penalty, Number(above=0)))
-    node = _latent(model, latent)
+    """Read and check everything; options are those of :func:`relate`."""
+    asked = Settings.of(options, owner="relate")
+    node = _latent(model, asked.latent)
     outcomes = [outcome] if isinstance(outcome, str) else list(outcome or ())
-    if covariates is None and not outcomes and method != "one-step" and not direct_effects:
-        raise ParameterError(
-            "There is nothing to relate the classes to: give {c} or {o}.", c=Advice("covariates"), o=Advice("outcome")
-        )
-    if method == "one-step" and not model.tree.is_star:
-        raise ModelError(
-            "One-step estimation is for latent class models; this tree has several latent variables. Use {two} or "
-            "{three}.",
-            two=Advice("method", "two-step"),
-            three=Advice("method", "three-step"),
-        )
-    if method == "one-step" and outcomes:
-        raise ParameterError(
-            "In one step an outcome would be one more item, and change the classes. Use {bch} for outcomes.",
-            bch=Advice("method", "bch"),
-        )
-    if information == "opg" and method != "one-step":
-        raise ParameterError("{opg} is for {one}.", opg=Advice("information", "opg"), one=Advice("method", "one-step"))
-    if direct_effects and method != "one-step":
-        raise ParameterError(
-            "{d} are estimated with {one}.", d=Advice("direct_effects"), one=Advice("method", "one-step")
-        )
-    columns = raw_columns(data)
+    _refuse_combinations(model, asked, covariates, outcomes)
+    columns, reading = raw_columns(data), asked.reading
+    table = asked.table
     if table is None:
         table = table_from(data, variables=model.variables, missing=set(reading.missing))
     n = len(table.inverse)
     design, values = design_of(covariates, columns, reading)
     _refuse_items(model, design.levels, "covariate")
     _refuse_items(model, outcomes, "outcome")
+    _refuse_both(design.levels, outcomes)
     own = {name: values_of(_named(columns, name), name, reading) for name in outcomes}
-    kinds = {name: outcome_kind.get(name) if isinstance(outcome_kind, Mapping) else outcome_kind for name in outcomes}
-    direct, effects = _direct_designs(model, direct_effects or {}, columns, reading)
+    kinds = _kinds(asked.outcome_kind, outcomes)
+    direct, effects = _direct_designs(model, asked.direct_effects or {}, columns, reading)
     every = {**values, **effects}
-    weights = np.ones(n) if sample_weight is None else checked_weights(sample_weight, n)
-    keep = (table.codes[table.inverse] >= 0).all(axis=1) | (table.inverse < 0) if complete else np.ones(n, dtype=bool)
+    weights = np.ones(n) if asked.sample_weight is None else checked_weights(asked.sample_weight, n)
+    keep = np.ones(n, dtype=bool)
+    if asked.complete:
+        keep = (table.codes[table.inverse] >= 0).all(axis=1) | (table.inverse < 0)
     x = design.matrix(values) if values else np.ones((n, 1))
     lost: NDArray[np.bool_] = np.asarray(np.isnan(x).any(axis=1))
     for effect in effects.values():
         lost |= np.isnan(effect.numbers)
     x = np.where(lost[:, None], np.nan, x)
     counted = lost & keep & (weights > 0) & (table.inverse >= 0)
-    if counted.any() and missing_covariates == "error" and not complete:
+    if counted.any() and asked.missing_covariates == "error" and not asked.complete:
         raise lacking(np.flatnonzero(counted), [c for c in every if np.isnan(every[c].numbers[counted]).any()])
-    if complete:
+    if asked.complete:
         keep &= ~lost
-    groups = [_groups(columns, own_, n, name, reading) for own_, name in ((clusters, "clusters"), (strata, "strata"))]
+    given = ((asked.clusters, "clusters"), (asked.strata, "strata"))
+    groups = [_groups(columns, own_, n, name, reading) for own_, name in given]
     if not (keep & ~lost & (weights > 0)).any():
-        raise DataError("No row is left that has all covariates" + (" and items." if complete else "."))
+        raise DataError("No row is left that has all covariates" + (" and items." if asked.complete else "."))
     sample = merged(table, x, weights, every, own, *groups, keep=keep)
     check_terms(sample.x, sample.weights, design.terms)
     checked = {
         name: kind_of(values_.take(np.flatnonzero(sample.weights > 0)), kinds[name])
         for name, values_ in sample.outcomes.items()
     }
-    at = _reference(model, node, reference)
-    return Task(
-        model, node, design, sample, method, assignment, information, robust, at, penalty, checked, tuple(direct)
-    )  # fmt: skip
+    return Task(model, node, design, sample, asked, _reference(model, node, asked.reference), checked, tuple(direct))
+
+
+def _refuse_combinations(model: Model, asked: Settings, covariates: Any, outcomes: Sequence[str]) -> None:
+    """Refuse what does not go together."""
+    if max(int(model.tree.cardinality[z]) for z in model.tree.latent) < 2:
+        raise ModelError("The model has a single class, which cannot depend on anything. Fit two or more classes.")
+    one = asked.method == "one-step"
+    if covariates is None and not outcomes and not one and not asked.direct_effects:
+        raise ParameterError(
+            "There is nothing to relate the classes to: give {c} or {o}.", c=Advice("covariates"), o=Advice("outcome")
+        )
+    if one and not model.tree.is_star:
+        raise ModelError(
+            "One-step estimation is for latent class models; this tree has several latent variables. Use {two} or "
+            "{three}.",
+            two=Advice("method", "two-step"),
+            three=Advice("method", "three-step"),
+        )
+    if asked.prior > 1 and not model.tree.is_star:
+        raise ModelError(
+            "{prior} estimates a latent class model again; this tree has several latent variables. Fit the tree with a "
+            "prior instead.",
+            prior=Advice("prior", asked.prior),
+        )
+    if one and outcomes:
+        raise ParameterError(
+            "In one step an outcome would be one more item, and change the classes. Use {bch} for outcomes.",
+            bch=Advice("method", "bch"),
+        )
+    if asked.information == "opg" and not one:
+        raise ParameterError("{opg} is for {one}.", opg=Advice("information", "opg"), one=Advice("method", "one-step"))
+    if asked.direct_effects and not one:
+        raise ParameterError(
+            "{d} are estimated with {one}.", d=Advice("direct_effects"), one=Advice("method", "one-step")
+        )
+
+
+def _kinds(given: str | Mapping[str, str] | None, outcomes: Sequence[str]) -> dict[str, str | None]:
+    """The kind that each outcome was said to be of."""
+    every = given if isinstance(given, Mapping) else {}
+    for name in every:
+        if name not in outcomes:
+            raise DataError(
+                "{kind} speaks of '{name}', which is not an outcome.{meant} The outcomes are {known}.",
+                kind=Advice("outcome_kind"),
+                name=name,
+                meant=suggestion(str(name), list(outcomes)),
+                known=listed(list(outcomes)) if outcomes else "none",
+            )
+    for kind in (*every.values(), None if every else given):
+        if not KINDS.check(kind):
+            raise bad_parameter("outcome_kind", "relate", str(KINDS), kind)
+    return {name: given.get(name) if isinstance(given, Mapping) else given for name in outcomes}
 
 
 def _latent(model: Model, latent: str | None) -> int:
@@ -243,6 +245,16 @@ def _refuse_items(model: Model, names: Any, what: str) -> None:
             )
 
 
+def _refuse_both(covariates: Any, outcomes: Sequence[str]) -> None:
+    for name in outcomes:
+        if name in covariates:
+            raise DataError(
+                "'{name}' is both a covariate and an outcome: adjusted for itself, it would be the same in all "
+                "classes. Choose one.",
+                name=name,
+            )
+
+
 def _named(columns: Mapping[str, Any], name: str) -> Any:
     if name not in columns:
         raise DataError(
@@ -264,8 +276,12 @@ def _groups(columns: Mapping[str, Any], given: Any, n: int, what: str, reading: 
         raise DataError("{what} must have one value for each of the {n} rows. Got {got}.", what=what, n=n, got=len(raw))
     values = values_of(raw, given if isinstance(given, str) else what, reading)
     if np.isnan(values.numbers).any():
-        row = int(np.flatnonzero(np.isnan(values.numbers))[0])
-        raise lacking(np.array([row]), [values.name])
+        raise DataError(
+            "{row} has no value of '{name}': in {what} each row must have one. Give such rows one, or leave them out.",
+            row=Row(int(np.flatnonzero(np.isnan(values.numbers))[0]), begins=True),
+            name=values.name,
+            what=Advice(what),
+        )
     return groups_of(values)
 
 
@@ -307,13 +323,16 @@ def solve(task: Task, sample: Sample | None = None, start: Solution | None = Non
     sample = sample or task.sample
     again = start is not None
     part, sizes, exact = measurement_of(task.model, task.model.tree.names[task.node], sample.table, sample.pattern)
-    if again:
-        assert start is not None
-        part, sizes = _refitted(start.first, sample)
+    if start is not None:
+        part, sizes = _refitted(start.first, sample, ROUGH)
+    elif task.options.prior > 1:
+        assert isinstance(part, Items)
+        begin = first_step(Items(part.data, part.tables, task.options.prior), sizes, sample.sampling)
+        part, sizes = _refitted(begin, sample, PRECISE)
     first = first_step(part, sizes, sample.sampling, exact=exact)
     model = Structural(sample.x, sample.weights, sample.sampling, task.reference, _precision(task, sample))
     estimate = None
-    if task.design.levels or task.method == "one-step":
+    if task.design.levels or task.options.method == "one-step":
         estimate = _estimated(task, first, model, sample, start)
         _check(task, estimate, sample) if not again else None
     outcomes = tuple(
@@ -322,17 +341,18 @@ def solve(task: Task, sample: Sample | None = None, start: Solution | None = Non
             task.kinds[name],
             first,
             model,
-            method=task.for_outcomes,
-            assignment=task.assignment,
-            robust=task.robust,
+            method=task.options.for_outcomes,
+            assignment=task.options.assignment,
+            robust=task.options.robust,
         )
         for name, values in sample.outcomes.items()
     )
     return Solution(first, estimate, outcomes)
 
 
-def _refitted(first: FirstStep, sample: Sample) -> tuple[Part, FloatArray]:
-    found = maximise(Point(first.point.parts, sample.sampling.weights), em_steps=1, tol=ROUGH).point
+def _refitted(first: FirstStep, sample: Sample, tol: float) -> tuple[Part, FloatArray]:
+    """The measurement part estimated from other rows or with another prior, from ``first`` on."""
+    found = maximise(Point(first.point.parts, sample.sampling.weights), em_steps=1, tol=tol).point
     logit = found.parts[0]
     assert isinstance(logit, ClassLogit)
     return found.parts[1], logit.probabilities[0]
@@ -340,29 +360,31 @@ def _refitted(first: FirstStep, sample: Sample) -> tuple[Part, FloatArray]:
 
 def _precision(task: Task, sample: Sample) -> FloatArray | None:
     """Of a normal prior on the coefficients of covariates whose standard deviation is one; none on the intercept."""
-    if task.penalty is None:
+    if task.options.penalty is None:
         return None
     w = sample.weights / sample.weights.sum()
-    own = task.penalty * (w @ (sample.x - w @ sample.x) ** 2)
+    own = task.options.penalty * (w @ (sample.x - w @ sample.x) ** 2)
     return np.where(np.array(task.design.terms) == INTERCEPT, 0.0, own)
 
 
 def _estimated(task: Task, first: FirstStep, model: Structural, sample: Sample, start: Solution | None) -> Estimate:
-    method = task.for_covariates
+    method = task.options.for_covariates
     ascent: dict[str, Any] = {} if start is None else {"tol": ROUGH}
     if method == "two-step":
-        return two_step(first, model, robust=task.robust, **ascent)
+        return two_step(first, model, robust=task.options.robust, **ascent)
     if method == "three-step":
-        return three_step(first, model, assignment=task.assignment, robust=task.robust, **ascent)
+        return three_step(first, model, assignment=task.options.assignment, robust=task.options.robust, **ascent)
     if method == "bch":
-        return bch(first, model, assignment=task.assignment, **ascent)
+        return bch(first, model, assignment=task.options.assignment, **ascent)
     if start is not None and start.estimate is not None:
         own = start.estimate
         logit, items, *more = own.parts
         assert isinstance(logit, ClassLogit)
         return one_step(first, model, items, more=tuple(more), begin=logit.beta, em_steps=1, **ascent)
     items_, more_ = one_step_parts(task, sample)
-    return one_step(first, model, items_, information=task.information, robust=task.robust, more=tuple(more_))
+    return one_step(
+        first, model, items_, information=task.options.information, robust=task.options.robust, more=tuple(more_)
+    )
 
 
 def one_step_parts(task: Task, sample: Sample) -> tuple[Part, list[DirectEffects]]:
@@ -384,7 +406,7 @@ def one_step_parts(task: Task, sample: Sample) -> tuple[Part, list[DirectEffects
     if not rest:
         return Fixed(np.zeros((len(sample.pattern), len(tables)))), direct
     kept = np.concatenate([np.arange(data.starts[j], data.starts[j] + cards[j]) for j in rest])
-    return Items(data.without(at), tables[:, kept]), direct
+    return Items(data.without(at), tables[:, kept], task.options.prior), direct
 
 
 def _check(task: Task, found: Estimate, sample: Sample) -> None:
@@ -396,7 +418,7 @@ def _check(task: Task, found: Estimate, sample: Sample) -> None:
     for row, k in enumerate(logit.others):
         far = np.abs(logit.beta[k]) * span
         lost = (far > 10) & ((errors[row] > np.abs(logit.beta[k])) | (errors[row] == 0) | (not found.converged))
-        if lost.any() and task.penalty is None:
+        if lost.any() and task.options.penalty is None:
             term = task.design.terms[int(np.argmax(np.where(lost, far, 0.0)))]
             raise DataError(
                 "The covariate '{term}' separates class '{own}' from class '{reference}': its coefficient grows "

@@ -13,13 +13,14 @@ from scipy.stats import t as student
 
 from .._model import Model
 from .._types import FloatArray
-from ..errors import DataError
+from ..errors import DataError, LatentreeWarning
 from ..formats._frame import raw_columns, table_from
 from ..infer import posterior
 from ._covariates import Estimate
-from ._design import INTERCEPT, READING, Reading, Values
+from ._design import INTERCEPT, READING, Reading, Values, term_of
 from ._direct import DirectEffects
 from ._effects import average_effects, average_probabilities
+from ._measurement import FirstStep
 from ._outcomes import Outcome, wald
 from ._parts import ClassLogit, Items
 from ._relate import Task
@@ -62,7 +63,9 @@ class Relation:
     level : float
         Coverage of intervals.
     warnings : tuple of str
-        What to know before using it.
+        What was warned of.
+    notes : tuple of LatentreeWarning
+        What to know before using it, in the words of Python (``str``) or of the shell.
     df : float or None
         Degrees of freedom of coefficients pooled over imputed data.
     """
@@ -86,6 +89,7 @@ class Relation:
     estimate: Estimate | None
     reading: Reading = READING
     df: FloatArray | None = None
+    notes: tuple[LatentreeWarning, ...] = ()
 
     # ---- tables ------------------------------------------------------------------------------------------------
 
@@ -139,22 +143,30 @@ class Relation:
         if self.estimate is not None:
             others, n = len(self.classes) - 1, len(self.terms)
             free = np.array([self.beta[k] for k in range(len(self.classes)) if self.classes[k] != self.reference])
-            for p, term in enumerate(self.terms):
-                if term != INTERCEPT:
-                    at = np.arange(others) * n + p
-                    found = wald(free[:, p], self.covariance[np.ix_(at, at)])
-                    out.append(_test("term", term, None, *found, None, None))
+            for name, columns in self._tested().items():
+                at = (np.arange(others)[:, None] * n + columns).ravel()
+                found = wald(free[:, columns].ravel(), self.covariance[np.ix_(at, at)])
+                out.append(_test("term", name, None, *found, None, None))
         for own in self.outcomes:
             for pair, value, df, p_value, name, size in own.tests():
                 classes = [self.classes[k] for k in pair] or None
                 out.append(_test("outcome", own.name, classes, value, df, p_value, name, size))
         return out
 
+    def _tested(self) -> dict[str, list[int]]:
+        """What is tested, with its columns: each term, and each covariate of several levels as a whole."""
+        out: dict[str, list[int]] = {}
+        for name in self.task.design.levels:
+            own = [p for p, term in enumerate(self.terms) if term_of(term, name)]
+            if len(own) > 1:
+                out[name] = own
+        return out | {term: [p] for p, term in enumerate(self.terms) if term != INTERCEPT}
+
     def tests(self) -> Any:
         """Return a data frame of Wald tests.
 
-        Of each term: that it does not matter for any class. Of each outcome: that classes do not differ, all of them
-        and two by two, with an effect size.
+        Of each term, and of each covariate with several levels: that it does not matter for any class. Of each outcome:
+        that classes do not differ, all of them and two by two, with an effect size.
         """
         return _frame(self.test_rows())
 
@@ -177,7 +189,9 @@ class Relation:
             "coefficients": self.rows(),
             "outcomes": self.outcome_rows(),
             "tests": self.test_rows(),
+            "marginal_effects": self.effect_rows(),
             **({"direct_effects": direct} if direct else {}),
+            **({"notes": [str(own) for own in self.notes]} if self.notes else {}),
         }
 
     def sizes(self) -> FloatArray:
@@ -191,19 +205,26 @@ class Relation:
 
     # ---- class probabilities -----------------------------------------------------------------------------------
 
-    def marginal_effects(self) -> Any:
-        """Return a data frame of average marginal effects on the probability of each class.
-
-        Of a number, by how much a unit changes the probability, averaged over the rows; of a category, the difference
-        to its first level.
-        """
+    def effect_rows(self) -> list[dict[str, Any]]:
+        """Average marginal effects as plain rows; see :meth:`marginal_effects`."""
+        if self.estimate is None or not self.task.design.levels:
+            return []
         logit, values, weights = self._known()
         out = []
         for name, change, effects, errors in average_effects(self.task.design, logit, values, weights, self.covariance):
             for k, label in enumerate(self.classes):
                 own = {"covariate": name, "change": change, "class": label}
                 out.append({**own, **inference(float(effects[k]), float(errors[k]), self.level)})
-        return _frame(out)
+        return out
+
+    def marginal_effects(self) -> Any:
+        """Return a data frame of average marginal effects on the probability of each class.
+
+        Of a number, by how much a unit changes the probability, averaged over the rows; of a category, the difference
+        to its first level.
+        """
+        self._known()
+        return _frame(self.effect_rows())
 
     def curve(self, covariate: str, values: Sequence[Any] | None = None) -> Any:
         """Return a data frame of the class probabilities as a function of a covariate, others as they are in the rows.
@@ -224,7 +245,7 @@ class Relation:
         half = float(ndtri(0.5 + self.level / 2))
         out = []
         for value in values:
-            number = float(value) if own.levels is None else float(own.levels.index(value))
+            number = _number_of(covariate, own, value)
             fixed = {**known, covariate: replace(own, numbers=np.full(len(own), number))}
             p, errors = average_probabilities(self.task.design, logit, fixed, weights, self.covariance)
             for k, label in enumerate(self.classes):
@@ -354,6 +375,31 @@ def _bounded(kind: str, found: Mapping[str, float], level: float) -> dict[str, f
     return {}
 
 
+def _number_of(covariate: str, own: Values, value: Any) -> float:
+    """A value of a covariate as the number that stands for it."""
+    if own.levels is not None and value in own.levels:
+        return float(own.levels.index(value))
+    try:
+        if own.levels is None:
+            return float(value)
+    except (TypeError, ValueError):
+        pass
+    known = "numbers" if own.levels is None else ", ".join(map(repr, own.levels[:12]))
+    raise DataError("'{name}' has no value {value!r}; it has {known}.", name=covariate, value=value, known=known)
+
+
+def with_measurement(model: Model, first: FirstStep) -> Model:
+    """The model with class sizes and probabilities of a first step that was estimated with a prior."""
+    part = first.measurement
+    if not isinstance(part, Items) or part.prior == 1.0:
+        return model
+    tables = {
+        model.tree.names[0]: first.sizes,
+        **dict(zip([v.name for v in model.variables], part.split(), strict=True)),
+    }
+    return replace(model, parameters=np.concatenate([tables[name].ravel() for name in model.tree.names]))
+
+
 def new_model(task: Task, found: Estimate) -> Model:
     """The latent class model that one-step estimation found, class sizes averaged over the rows."""
     model, sample = task.model, task.sample
@@ -363,8 +409,7 @@ def new_model(task: Task, found: Estimate) -> Model:
     tables: dict[str, Any] = {model.tree.names[0]: (w @ logit.probabilities)[None, :]}
     rest = [v.name for v in model.variables if v.name not in {item for item, _, _ in task.direct}]
     if isinstance(items, Items):
-        for name, start, n in zip(rest, items.data.starts, items.data.cardinality, strict=True):
-            tables[name] = items.tables[:, start : start + n]
+        tables |= dict(zip(rest, items.split(), strict=True))
     for (name, _, _), part in zip(task.direct, direct, strict=True):
         assert isinstance(part, DirectEffects)
         expected = w[:, None] * logit.probabilities

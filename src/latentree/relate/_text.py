@@ -90,6 +90,25 @@ def sections(found: Relation) -> Iterator[Section]:
         yield "Wald tests", ["of", "classes", "statistic", "df", "p", "effect size"], cells
 
 
+def effects(found: Relation) -> Section:
+    """Average marginal effects as a table."""
+    head = ["covariate", "change", "class", "estimate", "s.e.", "z", "p", f"{100 * found.level:g} % interval"]
+    cells = [
+        [
+            row["covariate"],
+            row["change"],
+            row["class"],
+            number(row["estimate"], 4),
+            number(row["standard_error"], 4),
+            number(row["z"], 2),
+            p_value(row["p"]),
+            f"{number(row['lower'], 4)} to {number(row['upper'], 4)}",
+        ]
+        for row in found.effect_rows()
+    ]
+    return "Average marginal effects on the probability of a class", head, cells
+
+
 def headline(found: Relation) -> str:
     """One line above the tables."""
     what = {"one-step": "one step", "two-step": "two steps", "three-step": "three steps (ML)", "bch": "BCH"}
@@ -105,6 +124,7 @@ def text_of(found: Relation) -> str:
     parts = [headline(found)]
     for title, head, cells in sections(found):
         parts.append("\n".join([title, *_lines(head, cells)]))
+    parts += [f"Note: {own}" for own in found.notes]
     return "\n\n".join(parts)
 
 

@@ -1,0 +1,121 @@
+"""A prior on the measurement part, and what is said where it is called for or where the model does not fit."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+import pytest
+from worlds import brute_log_likelihood, hessian, world
+
+import latentree as lt
+from latentree.relate import relate
+from latentree.relate._doubts import warn_of_misfit
+from latentree.relate._mixture import Point, curvature
+from latentree.relate._parts import ClassLogit, ItemData, Items
+from latentree.relate._relate import prepare
+
+ITEMS = list("ABCDE")
+
+
+@pytest.fixture(scope="module")
+def data():
+    frame, model = world(0, 500, missing=0.05, strength=4.0)
+    return frame, lt.estimate(model, lt.Table.from_frame(frame[ITEMS], variables=model.variables), tol=1e-10).model
+
+
+def test_the_prior_is_part_of_the_derivatives():
+    rng = np.random.default_rng(2)
+    codes = rng.integers(-1, 2, (30, 3)).astype(np.int16)
+    tables = np.hstack([np.stack([1 - p, p], axis=1) for p in rng.uniform(0.2, 0.8, (3, 2))])
+    items = Items(ItemData(codes, np.arange(30), np.array([2, 2, 2])), tables, prior=2.5)
+    weights = rng.choice([1.0, 2.0], 30)
+    point = Point([ClassLogit(np.ones((30, 1)), np.array([[0.0], [0.4]])), items], weights)
+
+    def penalised(p):
+        parts = [np.asarray(own) for own in p.parts[1].split()]
+        value = brute_log_likelihood(p.parts[0], parts, codes, weights)
+        return value + 1.5 * float(np.log(p.parts[1].tables).sum())
+
+    assert point.objective == pytest.approx(penalised(point))
+    found = curvature(point)
+    gradient, second = hessian(lambda step: penalised(point.moved(step)), point.size)
+    assert found.gradient == pytest.approx(gradient, abs=1e-2)
+    assert found.information == pytest.approx(-second, abs=1e-2)
+    assert point.em_step().objective > point.objective
+
+
+def posterior_mode(model, frame, cases, steps=3000):
+    """Class sizes and tables by EM in which every class has given every answer some times more: a slow twin."""
+    sizes, tables = model.table(0)[0], {v.name: model.table(v.name) for v in model.variables}
+    cells = {name: np.eye(t.shape[1])[frame[name].fillna(0).astype(int)] for name, t in tables.items()}
+    seen = {name: frame[name].notna().to_numpy()[:, None] for name in tables}
+    for _ in range(steps):
+        tau = sizes * np.prod([np.where(seen[c], cells[c] @ tables[c].T, 1.0) for c in tables], axis=0)
+        tau /= tau.sum(axis=1, keepdims=True)
+        sizes = tau.mean(axis=0)
+        for c in tables:
+            counts = tau.T @ (cells[c] * seen[c]) + cases
+            tables[c] = counts / counts.sum(axis=1, keepdims=True)
+    return sizes, tables
+
+
+def test_the_measurement_part_is_the_posterior_mode(data):
+    frame, model = data
+    sizes, tables = posterior_mode(model, frame, 1.0)
+    found = relate(model, frame, "x", method="two-step", prior=2)
+    np.testing.assert_allclose(found.model.table(0)[0], sizes, atol=1e-6)
+    for name, own in tables.items():
+        np.testing.assert_allclose(found.model.table(name), own, atol=1e-6)
+    fixed = relate(found.model, frame, "x", method="two-step")
+    assert found.beta == pytest.approx(fixed.beta, abs=1e-6)
+    plain = relate(model, frame, "x", method="two-step")
+    assert found.beta != pytest.approx(plain.beta, abs=1e-4)
+    assert relate(model, frame, "x", method="two-step", prior=1).beta == pytest.approx(plain.beta, abs=1e-12)
+
+
+@pytest.mark.parametrize("method", ["one-step", "two-step", "three-step", "bch"])
+def test_weights_are_repetitions_with_a_prior_too(data, method):
+    frame, model = data
+    frame = frame.head(300)
+    own = np.arange(300) % 2 + 1
+    weighted = relate(model, frame, "x", method=method, prior=2, sample_weight=own)
+    repeated = relate(model, frame.loc[frame.index.repeat(own)], "x", method=method, prior=2)
+    assert weighted.beta == pytest.approx(repeated.beta, abs=1e-7)
+    assert weighted.covariance == pytest.approx(repeated.covariance, rel=1e-5, abs=1e-9)
+
+
+def test_a_prior_is_kept_in_bootstrap_samples(data):
+    frame, model = data
+    found = relate(model, frame, "x", method="two-step", prior=200.0, bootstrap=3, rng=np.random.default_rng(0))
+    # so strong a prior that no sample can move the tables, and all classes are alike
+    assert found.model.table("A") == pytest.approx(np.full((3, 2), 0.5), abs=0.1)
+    with pytest.raises(lt.ParameterError, match="'prior' parameter of relate"):
+        relate(model, frame, "x", prior=0.5)
+
+
+def test_a_note_where_separation_is_moderate_and_rows_are_few():
+    frame, model = world(0, 500, strength=3.4)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        found = relate(model, frame, "x", method="two-step")
+        assert 0.5 < found.entropy < 0.75
+        assert "prior=2" in str(found) and "--prior 2" in found.notes[0].shown("shell")
+        assert found.to_dict()["notes"] == [str(found.notes[0])]
+        assert not relate(model, frame, "x", method="two-step", prior=2).notes
+        assert not relate(model, frame, "x", method="one-step").notes
+        many = frame.loc[frame.index.repeat(2)]
+        assert not relate(model, many, "x", method="two-step").notes
+
+
+def test_bootstrap_errors_that_show_misfit_are_warned_of(data):
+    frame, model = data
+    task = prepare(model, frame, "x", method="two-step")
+    own = np.diag([1.0, 2.0, 3.0, 4.0])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        warn_of_misfit(task, own, 1.5 * own)
+        warn_of_misfit(task, own, own * np.array([1.0, 1.0, 1.0, 100.0]))
+        warn_of_misfit(prepare(model, frame, "x", method="two-step", robust=True), own, 4 * own)
+    with pytest.warns(lt.LatentreeWarning, match="are 2.0 times those that follow from the model"):
+        warn_of_misfit(task, own, 4 * own)
