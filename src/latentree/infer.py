@@ -112,9 +112,9 @@ def posterior(
     asked = _asked(model, model.tree.latent if nodes is None else nodes)
     if len(ignore) or not asked:
         parts = _posteriors(model, _columns_of(model, table, ignore), table.n_patterns, asked)
-    else:
-        parts = Plan.of(model, table).posteriors(model.parameters, asked)
-    return {model.tree.names[v]: _by_row(p, table) for v, p in zip(asked, parts, strict=True)}
+        return {model.tree.names[v]: _by_row(p, table) for v, p in zip(asked, parts, strict=True)}
+    rows = Plan.of(model, table).posteriors(model.parameters, asked, table.inverse)
+    return {model.tree.names[v]: p for v, p in zip(asked, rows, strict=True)}
 
 
 def pair_posterior(model: Model, table: Table, a: str | int, b: str | int, *, ignore: Sequence[str] = ()) -> FloatArray:

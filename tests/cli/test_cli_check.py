@@ -70,6 +70,33 @@ def test_options_go_before_the_recipe(run, german):
     run("score", "m.json", german, "--recipe", "r.json")
 
 
+def test_what_a_recipe_says_of_columns_that_options_leave_out_is_not_needed(run, german):
+    run("check", german, "--write-recipe", "r.toml")
+    how = ("--recipe", "r.toml", "--classes", "1", "--force", "--out", "m.json")
+    run("fit", german, *how, "--columns", "hören,lesen")
+    model = lt.load("m.json")
+    assert [v.name for v in model.variables] == ["hören", "lesen"]
+    recipe = model.provenance["recipe"]
+    assert recipe["missing_in"] == {"lesen": ["k.A."]} and "bins" not in recipe
+    run("fit", german, *how, "--drop", "einkommen")  # beside what the recipe leaves out
+    model = lt.load("m.json")
+    assert set(model.provenance["recipe"]["drop"]) == {"nr", "einkommen"}
+    assert [v.name for v in model.variables] == ["lesen", "hören"]
+    run("fit", german, *how, "--columns", "hören,lesen", "--bins", "einkommen=2", code=1)  # asked for, and refused
+
+
+def test_long_data_are_recognised(run, tmp_path):
+    rng = np.random.default_rng(0)
+    lines = [f"b{i},{item},{rng.integers(1, 4)}" for i in range(80) for item in rng.permutation(list("abcdefg"))[:4]]
+    (tmp_path / "long.csv").write_text("\n".join(["basket,product,pieces", *lines]) + "\n")
+    done = run("check", "long.csv")
+    assert done.stdout.rstrip().endswith("latentree fit long.csv --rows basket --items product")
+    assert "80 rows in 320 lines" in done.stdout
+    assert run("check", "long.csv", "--rows", "basket", "--items", "product").stdout == done.stdout
+    found = {own["name"]: own["treatment"] for own in json.loads(run("check", "long.csv", "--json").stdout)["columns"]}
+    assert found == {"basket": "one row for each", "product": "one column for each", "pieces": "not used"}
+
+
 def test_a_recipe_is_not_replaced_unasked(run, german):
     run("check", german, "--write-recipe", "r.toml")
     assert "there already" in run("check", german, "--write-recipe", "r.toml", code=1).stderr

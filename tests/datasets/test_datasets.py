@@ -188,6 +188,7 @@ def test_every_shipped_set_has_a_codebook(name):
     columns = [column for column in datasets.read(name).columns if column != about.weights]
     assert [own.name for own in book.entries] == columns
     assert not any(re.fullmatch(r"x\d+", own.column) and own.name == own.column for own in book.entries)
+    assert book.source and f"Names, values and texts: {book.source}." in str(book)
     assert all(own.text or "lost" in book.note or name in ("audiology", "soybean") for own in book.entries)
     for variable in datasets.load(name).variables:
         assert variable.label == book[variable.name].text

@@ -108,7 +108,14 @@ def restored(**changed):
     run.restore([head[: changed.get("length", len(head))]] * changed.get("runs", 1), changed.get("given_up", 0))
 
 
+def written(values=(0, 1, -1), text=b"abc", ends=(1, 3), rows=3, between=","):
+    own = None if text is None else np.frombuffer(text, np.uint8), None if ends is None else np.array(ends, I64)
+    return _core.text_rows([(ints(*values), *own)], rows, between)
+
+
 FITS = {
+    "text_rows": written,
+    "text_rows, millionths": lambda: written((0, 1_000_000, -1), None, None),
     "distinct_rows": lambda: _core.distinct_rows(codes(4, 3), ints(2, 2, 2)),
     "alike_rows": lambda: _core.alike_rows(np.zeros((3, 2)), 1e-6),
     "use_kernels": lambda: _core.use_kernels(_core.kernels()),
@@ -142,6 +149,15 @@ FITS = {
 }
 
 WRONG = {
+    "text_rows: too few codes": lambda: written(values=(0, 1)),
+    "text_rows: a code above the texts": lambda: written(values=(0, 1, 2)),
+    "text_rows: a code below -1": lambda: written(values=(0, 1, -2)),
+    "text_rows: more than a million millionths": lambda: written((0, 1_000_001, 0), None, None),
+    "text_rows: texts without ends": lambda: written(ends=None),
+    "text_rows: ends without texts": lambda: written(text=None),
+    "text_rows: an end beyond the texts": lambda: written(ends=(1, 4)),
+    "text_rows: ends out of order": lambda: written(ends=(3, 1)),
+    "text_rows: an end below zero": lambda: written(ends=(-1, 3)),
     "distinct_rows: one cardinality for three columns": lambda: _core.distinct_rows(codes(4, 3), ints(2)),
     "distinct_rows: more cardinalities than columns": lambda: _core.distinct_rows(codes(4, 1), ints(2, 2)),
     "distinct_rows: no states": lambda: _core.distinct_rows(codes(4, 1), ints(0)),

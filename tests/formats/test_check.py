@@ -8,10 +8,11 @@ import pytest
 from hypothesis import given, strategies as st
 
 import latentree as lt
-from latentree import DataError, FileFormatError, ParameterError, Table, Variable, check
+from latentree import DataError, FileFormatError, Model, ParameterError, Table, Tree, Variable, check
 from latentree.formats import Recipe
 from latentree.formats._scales import SCALES, scale_order
 from latentree.formats._suspects import missing_numbers, missing_words
+from latentree.report import Report
 
 
 def survey(n: int = 120) -> dict[str, list]:
@@ -186,6 +187,51 @@ def test_the_order_is_told_with_the_result():
     assert "guessed from well-known scales" in " ".join(text.split())
 
 
+@pytest.mark.parametrize("shape", ["classes", "tree"])
+def test_a_saved_model_still_tells_that_an_order_was_guessed(tmp_path, shape):
+    rng = np.random.default_rng(0)
+    data = {f"q{j}": rng.choice(["nie", "manchmal", "oft"], 60).tolist() for j in range(6)}
+    table = Table.from_frame(data)
+    tree = (
+        Tree.star(2, [3] * 6)
+        if shape == "classes"
+        else Tree([-1, 0, 0, 0, 0, 1, 1, 1], [2, 2] + [3] * 6, [-1, -1, 0, 1, 2, 3, 4, 5])
+    )
+    Model.random(tree, table.variables, rng).save(tmp_path / "m.json")
+    saved = lt.load(tmp_path / "m.json")
+    told = (
+        "The order of the answers is guessed from well-known scales: q0, q1, q2, q3 and 2 more (nie < manchmal < oft)"
+    )
+    for report in (Report.of(saved), Report.of(saved, table)):
+        assert sum(note.startswith(told) for note in report.contents["notes"]) == 1
+        assert told in " ".join(report.to_text().split())
+        assert told.replace("<", "&lt;") in report.to_html().html
+        assert "guessed from well-known scales" in report.explore().html
+    given = Table.from_frame(data, order={name: ["nie", "manchmal", "oft"] for name in data})
+    assert not Report.of(Model.random(tree, given.variables, rng)).contents["notes"]
+
+
+# ---- long data -------------------------------------------------------------------------------------------------------
+
+
+@given(st.integers(0, 10_000), st.integers(2, 5), st.integers(30, 300))
+def test_ordinary_tables_are_not_taken_for_long_ones(seed, n_columns, n_rows):
+    rng = np.random.default_rng(seed)
+    many = {0: 2, 1: 5, 2: 60, 3: n_rows, 4: 12}
+    columns = {f"x{j}": rng.choice([f"v{i}" for i in range(many[j])], n_rows).tolist() for j in range(n_columns)}
+    assert check(columns).recipe.rows is None
+
+
+def test_waves_of_a_panel_are_not_items():
+    rng = np.random.default_rng(0)
+    panel = {
+        "person": np.repeat(np.arange(100), 4).tolist(),
+        "wave": [1, 2, 3, 4] * 100,
+        "q": rng.integers(1, 4, 400).tolist(),
+    }
+    assert check(panel).recipe.rows is None
+
+
 # ---- missing codes ---------------------------------------------------------------------------------------------------
 
 
@@ -253,3 +299,9 @@ def test_numbers_in_recipes_stand_for_texts(tmp_path):
         Recipe.load(tmp_path / "r.txt")
     with pytest.raises(FileFormatError, match="no recipe file"):
         Recipe.load(tmp_path / "none.toml")
+
+
+def test_numbers_among_words_are_suspected_and_leave_the_order_of_the_scale():
+    answers = ["stimme nicht zu", "teils/teils", "stimme zu"] * 20
+    found = check({"frage": [*answers, "99", "-1"], "kinder": [*(["keine", "1", "2 oder mehr"] * 20), "9", "9"]})
+    assert {name: set(codes) for name, codes in found.recipe.missing_in.items()} == {"frage": {"-1", "99"}}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import gzip
 import io
 import os
@@ -13,6 +14,8 @@ from hypothesis import given, settings, strategies as st
 from latentree._table import Table
 from latentree.errors import DataError, FileFormatError, LatentreeWarning, ParameterError
 from latentree.formats import read_frame, read_table
+from latentree.formats._cells import csv_text, plain_cells
+from latentree.formats._columns import Column
 from latentree.formats._csv import read_csv, write_csv
 from latentree.formats._frame import table_from, values_of
 from latentree.formats._text import lines_of
@@ -401,18 +404,46 @@ def test_a_long_row_among_short_ones_is_refused_when_it_comes(file):
         read_table(file("a,b\n" + ("," * 900_000 + "\n") * 20))
 
 
-def test_many_probabilities_are_written_as_each_of_them_is(tmp_path, monkeypatch):
-    rng = np.random.default_rng(0)
-    columns = {
-        "p": [0.0, 1.0, 1e-6, 5e-5, 0.1, *rng.random(200).round(6).tolist()],
-        "q": [0.5, 1e-6, *rng.random(203).round(6).tolist()],
-        "finer": [1e-7, *rng.random(204).tolist()],
-        "larger": [2.5] * 205,
-        "empty": [None, *rng.random(204).round(6).tolist()],
-        "nan": [float("nan"), *rng.random(204).round(6).tolist()],
-        "whole": [1] * 205,
-    }
-    write_csv(columns, tmp_path / "one.csv")
-    monkeypatch.setattr("latentree.formats._csv._Texts.MANY", 1)
-    write_csv(columns, tmp_path / "many.csv")
-    assert (tmp_path / "many.csv").read_bytes() == (tmp_path / "one.csv").read_bytes()
+NUMBERS = [0.0, 1.0, 1e-6, 5e-5, 1.2e-5, 1e-4, 0.1]
+
+
+@st.composite
+def cell_columns(draw):
+    """Columns of every kind that is written: codes of any values, probabilities, plain values."""
+    n = draw(st.integers(0, 12))
+    texts = st.text(st.sampled_from('ab,;"\t\r\n \0é𝔸'), max_size=4)
+    values = st.one_of(texts, st.integers(-5, 10**7), st.booleans(), st.floats(width=32), st.just(float("nan")))
+    coded = st.lists(values, min_size=1, max_size=5).flatmap(
+        lambda levels: st.lists(st.integers(-1, len(levels) - 1), min_size=n, max_size=n).map(
+            lambda codes: Column(np.array(codes, np.int32), tuple(levels))
+        )
+    )
+    rounded = st.one_of(st.integers(0, 10**6).map(lambda m: m / 10**6), st.sampled_from([*NUMBERS, float("nan")]))
+    finer = st.one_of(rounded, st.floats(0, 2))
+    numbers = st.one_of(*(st.lists(own, min_size=n, max_size=n).map(np.array) for own in (rounded, finer)))
+    plain = st.lists(st.one_of(st.none(), values), min_size=n, max_size=n)
+    kinds = draw(st.sampled_from([[coded], [coded, numbers], [coded, numbers, plain]]))
+    return {name: draw(st.one_of(kinds)) for name in draw(st.lists(texts, min_size=1, max_size=4, unique=True))}
+
+
+@given(cell_columns(), st.sampled_from([",", ";", "\t", "é"]))
+def test_coded_columns_are_written_as_their_cells_are(columns, delimiter):
+    out = io.StringIO(newline="")
+    writer = csv.writer(out, delimiter=delimiter, lineterminator="\n")
+    writer.writerow(columns)
+    writer.writerows(zip(*map(plain_cells, columns.values()), strict=True))
+    assert csv_text(columns, delimiter) == out.getvalue().encode()
+
+
+def test_every_probability_of_six_decimals_is_written_as_python_writes_it():
+    every = np.arange(10**6 + 1) / 10**6
+    nothing = Column(np.full(len(every), -1, np.int32), ())
+    lines = csv_text({"p": every, "none": nothing}).decode().splitlines()
+    assert lines == ["p,none", *(f"{p!r}," for p in every.tolist())]
+
+
+def test_text_that_is_no_text_is_refused_or_passed_on():
+    columns = {"a": Column(np.array([0], np.int32), ("\ud800",)), "b": np.array([0.5])}
+    with pytest.raises(UnicodeEncodeError):
+        csv_text(columns)
+    assert csv_text(columns, errors="surrogatepass") == b"a,b\n\xed\xa0\x80,0.5\n"

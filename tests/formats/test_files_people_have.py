@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 
 import latentree as lt
-from latentree import DataError, FileFormatError, LatentreeWarning, Table
+from latentree import DataError, FileFormatError, LatentreeWarning, Table, check
 from latentree.errors import LatentreeError
 from latentree.formats import DATA_FORMATS, read_frame
 
@@ -68,6 +68,23 @@ def test_sas_transport(tmp_path, statistics):
     statistics.write_xport(FRAME, path, column_labels=TEXTS)
     table = Table.read(path, missing={"oft": [9]})
     assert table.variables[0].states == (1, 2, 3) and table.variables[1].label == "Geschlecht"
+
+
+def test_a_file_that_sas_wrote(statistics):
+    """Output, prices and inputs of airlines from 1948 to 1979; where it comes from is in sas/LICENSE.txt."""
+    path = Path(__file__).parent / "sas" / "airline.sas7bdat"
+    table = Table.read(path, bins={name: 2 for name in "YWRLK"}, drop=["YEAR"])
+    assert table.names == ("Y", "W", "R", "L", "K") and table.n == 32
+    labels = [v.label for v in table.variables]
+    assert labels == ["level of output", "wage rate", "interest rate", "labor input", "capital input"]
+    frame = read_frame(path)
+    assert frame.columns["YEAR"].levels == tuple(range(1948, 1980))
+    first = {name: column.levels[column.codes[0]] for name, column in frame.columns.items()}
+    expected = {"YEAR": 1948, "Y": 1.214, "W": 0.243, "R": 0.1454, "L": 1.415, "K": 0.612}
+    assert first == pytest.approx(expected, abs=1e-6)
+    found = check(frame)
+    assert found.recipe.weights is None  # 'W' is a name for weights, but its label says wage rate
+    assert found.recipe.drop == ("YEAR",) and found.error is None
 
 
 def test_a_scale_whose_ends_are_labelled(tmp_path, statistics):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+import shutil
 from dataclasses import asdict, fields, replace
 from typing import TYPE_CHECKING, Any
 
@@ -90,6 +91,7 @@ def ready_command(data: str, recipe: Recipe, known: Recipe | None = None) -> str
 
 
 def _show(found: Check) -> None:
+    from ..report._legend import legend_lines
     from .tables import grid
 
     click.echo(f"{found.n_rows:,} rows, {len(found.columns)} columns\n")
@@ -106,6 +108,9 @@ def _show(found: Check) -> None:
     ]
     names = ["column", "kind", "values", "missing", "most frequent", "proposed"]
     grid(names, [list(map(printable, row)) for row in rows], right=["values", "missing"], fold=True)
+    lines = legend_lines([(own.name, own.label) for own in found.columns], shutil.get_terminal_size().columns)
+    if lines:
+        click.echo("\n".join(["\nWhat the columns are", *lines]))
     told = [(own.name, text) for own in found.columns for text in own.findings]
     if told:
         click.echo()

@@ -132,7 +132,7 @@ def codebook(name: str) -> Codebook:
     --------
     >>> book = codebook("voting")
     >>> book["crime"].text, list(book["crime"].values.values())
-    ('Vote on: crime', ['no', 'yes'])
+    ('Crime', ['no', 'yes'])
     """
     return codebook_of(describe(name).name)
 

@@ -49,11 +49,13 @@ class Codebook:
         Its columns.
     keep_codes : bool
         Whether the states are the codes of the published table, not what they mean.
+    source : str
+        What names, values and texts were compared with.
 
     Examples
     --------
     >>> book = codebook_of("carcinoma")
-    >>> print(str(book).splitlines()[1])
+    >>> print(str(book).splitlines()[2])
     A  Pathologist A: carcinoma of the uterine cervix on the slide?  1 = no, 2 = yes
     """
 
@@ -61,6 +63,7 @@ class Codebook:
     note: str = ""
     entries: tuple[Entry, ...] = ()
     keep_codes: bool = False
+    source: str = ""
 
     def __getitem__(self, name: str) -> Entry:
         """Return the entry of a column, by its name."""
@@ -69,7 +72,8 @@ class Codebook:
     def __str__(self) -> str:
         wide = max((len(own.name) for own in self.entries), default=0)
         lines = [f"{own.name:<{wide}}  {'  '.join(filter(None, (own.text, self._told(own))))}" for own in self.entries]
-        return "\n".join([self.note, *lines] if self.note else lines)
+        head = [f"Names, values and texts: {self.source}."] if self.source else []
+        return "\n".join([*([self.note] if self.note else []), *head, *lines])
 
     def _told(self, entry: Entry) -> str:
         if not self.keep_codes:
@@ -104,7 +108,7 @@ def codebook_of(name: str) -> Codebook:
     if told is None:
         return Codebook(name)
     entries = tuple(Entry(**own) for own in told["columns"])
-    return Codebook(name, told["note"], entries, told.get("keep_codes", False))
+    return Codebook(name, told["note"], entries, told.get("keep_codes", False), told.get("source", ""))
 
 
 @cache

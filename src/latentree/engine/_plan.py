@@ -129,11 +129,13 @@ def evidence_of(model: Model, table: Table) -> list[Evidence]:
     """
     columns = {v.name: (i, v) for i, v in enumerate(table.variables)}
     out = []
-    for variable, node in zip(model.variables, model.tree.manifest, strict=True):
-        ids = np.full(table.n_patterns, -1, dtype=np.int32)
-        if variable.name in columns:
+    codes = np.asfortranarray(table.codes, dtype=np.int32)
+    for variable, node in zip(model.variables, model.tree.manifest.tolist(), strict=True):
+        if variable.name not in columns:
+            ids = np.full(table.n_patterns, -1, dtype=np.int32)
+        else:
             i, own = columns[variable.name]
-            ids = table.codes[:, i].astype(np.int32)
+            ids = codes[:, i]
             if own is not variable and own != variable:
                 if own.edges != variable.edges or not own.begins_like(variable):
                     raise DataError(
@@ -145,7 +147,7 @@ def evidence_of(model: Model, table: Table) -> list[Evidence]:
                         f"Column '{variable.name}' has the value {own.states[ids.max()]!r}, "
                         "which the model does not know."
                     )
-        out.append(Evidence(int(node), ids))
+        out.append(Evidence(node, ids))
     return out
 
 
@@ -278,10 +280,21 @@ class Plan(Passes):
         """log P(row) of every data row."""
         return self._engine.row_log_likelihood(self._checked(parameters), n_jobs)[self._engine.row_of]
 
-    def posteriors(self, parameters: FloatArray, nodes: Sequence[int]) -> list[FloatArray]:
-        """P(node | row) of every data row, an array [rows, states] for each node; nan where the row is impossible."""
-        wide = self._engine.posteriors(self._checked(parameters), list(map(int, nodes)))[self._engine.row_of]
-        return np.split(wide, np.cumsum([self.tree.cardinality[v] for v in nodes])[:-1], axis=1)
+    def posteriors(
+        self, parameters: FloatArray, nodes: Sequence[int], rows: NDArray[np.integer[Any]] | None = None
+    ) -> list[FloatArray]:
+        """P(node | row) of every data row, an array [rows, states] for each node; nan where the row is impossible.
+
+        Instead of all data rows in turn it can be of ``rows``, numbers of data rows; what a number below 0 stands for
+        is not known, and so nan.
+        """
+        found = self._engine.posteriors(self._checked(parameters), list(map(int, nodes)))
+        row_of = self._engine.row_of
+        wide = np.take(found, row_of if rows is None else row_of[rows], axis=0)  # of all nodes at once
+        if rows is not None:
+            wide[rows < 0] = np.nan
+        columns = np.ascontiguousarray(wide.T)  # by which all later steps go
+        return [own.T for own in np.split(columns, np.cumsum([self.tree.cardinality[v] for v in nodes])[:-1])]
 
     def _checked(self, parameters: FloatArray) -> FloatArray:
         p = np.ascontiguousarray(parameters, dtype=np.float64)

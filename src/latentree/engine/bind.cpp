@@ -18,6 +18,7 @@
 #include "distinct.hpp"
 #include "engine.hpp"
 #include "relocate.hpp"
+#include "text_rows.hpp"
 
 namespace nb = nanobind;
 using namespace latentree;
@@ -31,6 +32,18 @@ using Matrix = In<double, nb::ndim<2>>;
 using IntVector = In<std::int32_t, nb::ndim<1>>;
 using EvidenceColumn =
     std::tuple<Index, IntVector, std::optional<Matrix>, std::optional<Vector>, std::optional<Matrix>>;
+
+using TextCells =
+    std::tuple<IntVector, std::optional<In<std::uint8_t, nb::ndim<1>>>, std::optional<In<std::int64_t, nb::ndim<1>>>>;
+
+void check_ends(const In<std::int64_t, nb::ndim<1>>& ends, std::size_t length) {
+  std::int64_t before = 0;
+  for (std::size_t i = 0; i < ends.size(); ++i) {
+    require(ends(i) >= before, "texts that end in order");
+    before = ends(i);
+  }
+  require(before <= static_cast<std::int64_t>(length), "texts that end within all of them");
+}
 
 constexpr std::size_t kMostRows = std::numeric_limits<Index>::max() - 1;  // rows are numbered by Index
 
@@ -231,6 +244,25 @@ NB_MODULE(_core, m) {
           }
           return std::make_tuple(to_numpy(std::move(d.inverse)), to_numpy(std::move(d.first)));
         });
+
+  m.def("text_rows", [](const std::vector<TextCells>& columns, std::size_t n_rows, char between) {
+    std::vector<TextColumn> own;
+    for (const auto& [codes, text, ends] : columns) {
+      require(codes.size() == n_rows, "one code for each row");
+      require(text.has_value() == ends.has_value(), "texts and where they end");
+      if (ends) check_ends(*ends, text->size());
+      const std::int64_t above = ends ? static_cast<std::int64_t>(ends->size()) : kMillion + 1;
+      for (std::size_t r = 0; r < n_rows; ++r) require(codes(r) >= -1 && codes(r) < above, "codes of texts");
+      own.push_back(
+          {codes.data(), ends ? reinterpret_cast<const char*>(text->data()) : nullptr, ends ? ends->data() : nullptr});
+    }
+    std::vector<char> lines;
+    {
+      const nb::gil_scoped_release release;
+      lines = text_rows(own, n_rows, between);
+    }
+    return nb::bytes(lines.data(), lines.size());
+  });
 
   m.def("alike_rows", [](Matrix logs, double step) {
     require(logs.shape(0) <= kMostRows, "fewer rows");

@@ -110,6 +110,17 @@ std::vector<double> Engine::posteriors(const double* parameters, const std::vect
   std::vector<Index> at(plan_.slots.size(), -1);  // the row of each table this data row uses
   std::vector<std::vector<double>> mass(plan_.slots.size());
   for (std::size_t s = 0; s < plan_.slots.size(); ++s) mass[s].resize(plan_.slots[s].states);
+  const auto lower_end = [this](const Op& op) { return op.reversed ? plan_.parent[op.node] : op.node; };
+  // Mass is carried only towards nodes that were asked for: of wide trees, most branches end in leaves that were not.
+  std::vector<bool> wanted(plan_.slots.size(), false);
+  std::vector<std::size_t> ways;  // operations on the way, the first at the bottom
+  for (std::size_t o = 0; o < plan_.ops.size(); ++o) {
+    const Op& op = plan_.ops[o];
+    bool own = op.kind != Kind::product && asked[op.kind == Kind::leaf ? op.node : lower_end(op)];
+    for (Index in : op.in) own = own || wanted[in];
+    wanted[op.out] = own;
+    if (own) ways.push_back(o);
+  }
 
   for (Index row = 0; row < plan_.n_rows(); ++row) {
     double* answer = out.data() + std::size_t(row) * width;
@@ -134,22 +145,23 @@ std::vector<double> Engine::posteriors(const double* parameters, const std::vect
     for (Index i = 0; i < k; ++i) g[i] /= sum;
     for (std::size_t j = 0; j < parts; ++j) {
       at[plan_.top[j]] = plan_.top_index[row * parts + j];
-      mass[plan_.top[j]] = g;
+      if (wanted[plan_.top[j]] && j > 0) mass[plan_.top[j]] = g;
     }
     if (asked[plan_.root]) std::copy(g.begin(), g.end(), answer + place[plan_.root]);
-    for (std::size_t o = plan_.ops.size(); o-- > 0;) {
+    for (std::size_t w = ways.size(); w-- > 0;) {
+      const std::size_t o = ways[w];
       const Op& op = plan_.ops[o];
       if (op.kind == Kind::product) {
         for (std::size_t j = 0; j < op.in.size(); ++j) {
+          if (!wanted[op.in[j]]) continue;
           at[op.in[j]] = op.index[std::size_t(at[op.out]) * op.in.size() + j];
           mass[op.in[j]] = mass[op.out];
         }
       } else {
         const Workspace::Table& to = work->tables[op.out];
-        const Index lower = op.kind == Kind::leaf ? op.node : (op.reversed ? plan_.parent[op.node] : op.node);
+        const Index lower = op.kind == Kind::leaf ? op.node : lower_end(op);
         if (op.kind == Kind::leaf) {
           // a leaf's posterior: its value, or what its parent's says of a missing cell
-          if (!asked[lower]) continue;
           const Index states = plan_.states[lower];
           const double* t = parameters + plan_.offset[lower];
           for (Index x = 0; x < states; ++x) {

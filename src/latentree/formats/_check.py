@@ -23,9 +23,10 @@ from ._coding import (
 )
 from ._columns import Column, column_from
 from ._frame import raw_columns
+from ._long_form import long_form
 from ._recipe import Recipe
 from ._scales import scale_order
-from ._suspects import DATE, ID_NAME, WEIGHT_NAME, missing_numbers, missing_words
+from ._suspects import DATE, ID_NAME, WEIGHT_NAME, WEIGHT_WORD, missing_among_words, missing_numbers, missing_words
 from ._warnings import MANY_STATES, alike_groups
 
 __all__ = ["Check", "ColumnCheck", "check"]
@@ -52,7 +53,8 @@ class ColumnCheck:
     name, label : str
         Its name, and what it is in words if the file says so.
     kind : str
-        ``answers``, ``numbers``, ``weights``, ``identifier``, ``date``, ``free text``, ``constant`` or ``empty``.
+        ``answers``, ``numbers``, ``weights``, ``identifier``, ``date``, ``free text``, ``constant`` or ``empty``; of
+        long data also ``row`` and ``item``.
     n_values, missing : int
         How many different values it has, and how many cells are missing.
     values : tuple of (str, float)
@@ -137,6 +139,8 @@ def check(data: Any, recipe: Recipe | None = None) -> Check:
     raw = raw_columns(data)
     columns = {name: column_from(cells, name) for name, cells in raw.items() if _readable(cells, name)}
     own = replace(own, decimal=_decimal(own, columns))
+    if own.rows is None and own.items is None and own.columns is None:
+        own = _long({name: column for name, column in columns.items() if name not in own.drop}, own)
     looks = [_Look(name, columns.get(name), own) for name in raw]
     weights = own.weights or next((look.name for look in looks if look.may_weigh), None)
     used = [look for look in looks if own.columns is None or look.name in (*own.columns, weights)]
@@ -144,6 +148,12 @@ def check(data: Any, recipe: Recipe | None = None) -> Check:
     proposed = _proposed(own, used, found, weights)
     n_rows = len(next(iter(raw.values()), ()))
     return Check(n_rows, tuple(found), proposed, _remaining(proposed, data))
+
+
+def _long(columns: dict[str, Column], recipe: Recipe) -> Recipe:
+    """Propose to read long data as such."""
+    found = long_form(columns)
+    return recipe if found is None else replace(recipe, rows=found[0], items=found[1])
 
 
 def _readable(cells: Any, name: str) -> bool:
@@ -170,6 +180,8 @@ def _decimal(recipe: Recipe, columns: dict[str, Column]) -> str:
 
 
 def _proposed(own: Recipe, looks: Sequence[_Look], found: Sequence[ColumnCheck], weights: str | None) -> Recipe:
+    if own.rows is not None:
+        return own  # rows and items are all that is read
     kinds = {one.name: one.kind for one in found}
     drop = [look.name for look in looks if kinds.get(look.name) in DROPPED]
     codes = {**(own.missing_in or {})}
@@ -200,6 +212,7 @@ class _Look:
 
     def __init__(self, name: str, column: Column | None, recipe: Recipe) -> None:
         self.name, self.column = name, column
+        self.role = _role(name, recipe)
         self.codes: tuple[str, ...] = ()
         self.values: list[Any] = []
         self.counts: FloatArray = np.zeros(0)
@@ -227,6 +240,7 @@ class _Look:
             return
         found = numbers_of(texts) if are_text and column.untyped else np.array(values, float) if plain else None
         if found is None:
+            self.codes = (*self.codes, *missing_among_words(values))
             return
         numbers = np.asarray(found, dtype=np.float64)
         self.codes = (*self.codes, *(_shown(x) for x in missing_numbers(numbers, self.counts[left])))
@@ -260,7 +274,9 @@ class _Look:
         numbers = self.numbers
         if numbers is None or len(numbers) < 2 or not WEIGHT_NAME.fullmatch(self.name):
             return False
-        return bool(numbers.min() >= 0) and not self.codes
+        label = "" if self.column is None else self.column.label
+        about_weights = not label or WEIGHT_WORD.search(label) is not None
+        return bool(numbers.min() >= 0) and not self.codes and about_weights
 
     @property
     def _differ(self) -> bool:
@@ -291,7 +307,7 @@ class _Look:
 
     def checked(self, weights: str | None) -> ColumnCheck:
         """Put it into words."""
-        kind = "weights" if self.name == weights else self.kind()
+        kind = self.role if self.role in ("row", "item") else "weights" if self.name == weights else self.kind()
         order = np.argsort(-self.counts, kind="stable")[:SHOWN].tolist()
         shown = tuple((_shown(self.values[i]), float(self.counts[i])) for i in order)
         lost = 0 if self.column is None else self.n_cells - int(self.total + sum(self.suspects.values()))
@@ -308,6 +324,9 @@ class _Look:
             f"{_shown(code)} looks like a code for a missing answer ({count:,.6g} cells)."
             for code, count in self.suspects.items()
         ]
+        if kind == "row":
+            lines = f"{len(self.values):,} rows in {self.total:,.6g} lines, each of which names an item of its row."
+            return [*found, f"Long data: {lines}"]
         if kind in ("identifier", "date", "free text"):
             return [*found, f"{len(self.values):,} different values in {self.total:,.6g} cells."]
         alike = alike_groups(self.values)
@@ -328,6 +347,8 @@ class _Look:
 
     def _treatment(self, kind: str, findings: Sequence[str]) -> str:
         codes = f", {', '.join(self.codes)} missing" if self.codes and kind not in DROPPED else ""
+        if self.role:
+            return ROLES[self.role]
         if kind in DROPPED:
             return "leave out"
         if kind == "weights":
@@ -335,6 +356,17 @@ class _Look:
         if kind == "numbers":
             return f"cut into {BINS} bins{codes}"
         return f"use{codes}"
+
+
+ROLES = {"row": "one row for each", "item": "one column for each", "quantity": "how many", "other": "not used"}
+"""What becomes of the columns of long data."""
+
+
+def _role(name: str, recipe: Recipe) -> str:
+    """What a column is in long data; nothing in others."""
+    if recipe.rows is None:
+        return ""
+    return {recipe.rows: "row", recipe.items: "item", recipe.quantity: "quantity"}.get(name, "other")
 
 
 def _merged(levels: Sequence[Any], counts: FloatArray) -> tuple[list[Any], FloatArray]:

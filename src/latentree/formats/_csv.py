@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 import csv
-import io
 import os
 import re
 from array import array
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import chain, islice
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from .._table import Table
 from ..errors import Advice, DataError, FileFormatError, bad_parameter
+from ._cells import Cells, cells_of, csv_text, weight_cells
 from ._columns import Column, Frame
-from ._text import PathLike, lines_in, lines_of, open_text_file, read_text_file, write_text_file
+from ._text import PathLike, lines_in, lines_of, open_text_file, read_text_file, write_bytes_file
 
 __all__ = ["csv_pieces", "read_csv", "write_csv"]
 
@@ -145,7 +144,7 @@ def _headed(rows: Iterator[list[str]], name: str, header: bool) -> tuple[list[st
 
 
 def write_csv(
-    data: Table | Frame | Mapping[str, Sequence[Any]], path: PathLike, *, delimiter: str = ",", weights: str = "weight"
+    data: Table | Frame | Mapping[str, Cells], path: PathLike, *, delimiter: str = ",", weights: str = "weight"
 ) -> None:
     """Write columns, or the distinct rows of a table and their weights, to a CSV file.
 
@@ -162,41 +161,7 @@ def write_csv(
     lengths = {len(cells) for cells in columns.values()}
     if len(lengths) > 1:
         raise DataError("Columns of one length are needed. Got lengths {lengths}.", lengths=sorted(lengths))
-    out = io.StringIO(newline="")
-    writer = csv.writer(out, delimiter=delimiter, lineterminator="\n")
-    writer.writerow(columns)
-    texts = _Texts()
-    writer.writerows(zip(*map(texts.of, columns.values()), strict=True))
-    write_text_file(path, out.getvalue())
-
-
-class _Texts:
-    """Probabilities of six decimals as text: of many rows, few of them differ, and numbers take longest to write."""
-
-    SCALE, MANY = 10**6, 10_000
-
-    def __init__(self) -> None:
-        self._found: NDArray[np.bool_] | None = None
-
-    def of(self, cells: Sequence[Any]) -> Sequence[Any]:
-        """Cells as text if all are such numbers, and many; otherwise as they are."""
-        if len(cells) < self.MANY or {*map(type, cells)} != {float}:
-            return cells
-        values = np.array(cells)
-        with np.errstate(invalid="ignore"):
-            at = np.rint(np.clip(values, 0.0, 1.0) * self.SCALE).astype(np.int64)
-        if not (at / self.SCALE == values).all():
-            return cells
-        if self._found is None:
-            self._found = np.zeros(self.SCALE + 1, dtype=np.bool_)
-            self._texts = np.full(self.SCALE + 1, "", dtype=object)
-        asked = np.zeros_like(self._found)
-        asked[at] = True
-        new = np.flatnonzero(asked & ~self._found)
-        self._texts[new] = [*map(repr, (new / self.SCALE).tolist())]
-        self._found |= asked
-        out: list[str] = self._texts[at].tolist()
-        return out
+    write_bytes_file(path, csv_text(columns, delimiter))
 
 
 # ---- reading -----------------------------------------------------------------------------------------------------
@@ -342,16 +307,15 @@ def _located(lines: _Bounded, half: bool, above: int) -> FileFormatError:
 # ---- writing -----------------------------------------------------------------------------------------------------
 
 
-def _cells(data: Table | Frame | Mapping[str, Sequence[Any]], weights: str) -> Mapping[str, Sequence[Any]]:
+def _cells(data: Table | Frame | Mapping[str, Cells], weights: str) -> Mapping[str, Cells]:
     if isinstance(data, Frame):
-        return data.values()
+        return cells_of(data)
     if not isinstance(data, Table):
         return data
     if weights in data.names:
         raise bad_parameter("weights", "write_csv", "a name that no column has", weights)
-    columns: dict[str, Sequence[Any]] = {}
+    columns: dict[str, Cells] = {}
     for i, variable in enumerate(data.variables):
-        states = (*variable.states, None)
-        columns[variable.name] = [states[c] for c in data.codes[:, i].tolist()]
-    columns[weights] = [int(w) if w.is_integer() else w for w in data.weights.tolist()]
+        columns[variable.name] = Column(data.codes[:, i].astype(np.int32), variable.states)
+    columns[weights] = weight_cells(data.weights)
     return columns

@@ -31,7 +31,7 @@ import json
 import math
 import os
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 from enum import Enum
@@ -103,17 +103,16 @@ def dumps(model: Model) -> str:
     }
     <BLANKLINE>
     """
-    tree = model.tree
     provenance = dict(model.provenance)
     recipe = provenance.pop(KEY, None)
     parts = [
         f'  "format": {_text(FORMAT)}',
         f'  "version": {VERSION}',
         f'  "written_by": {_text(_written_by())}',
-        f'  "provenance": {_text(_plain(provenance, "provenance"))}',
-        *([] if recipe is None else [f'  "recipe": {_text(_plain(recipe, KEY))}']),
+        f'  "provenance": {_any_text(provenance, "provenance")}',
+        *([] if recipe is None else [f'  "recipe": {_any_text(recipe, KEY)}']),
         f'  "variables": [\n{_lines(variable_text(v) for v in model.variables)}\n  ]',
-        f'  "nodes": [\n{_lines(_node_text(model, v) for v in range(tree.n_nodes))}\n  ]',
+        f'  "nodes": [\n{_lines(_node_texts(model))}\n  ]',
     ]
     return "{\n" + ",\n".join(parts) + "\n}\n"
 
@@ -122,10 +121,22 @@ def _lines(items: Iterable[str]) -> str:
     return ",\n".join(f"    {item}" for item in items)
 
 
+_ENCODER = json.JSONEncoder(ensure_ascii=False, allow_nan=False)
+
+
 def _text(value: Any) -> str:
-    text = json.dumps(value, ensure_ascii=False, allow_nan=False)
+    text = _ENCODER.encode(value)
+    if text.isascii():
+        return text
     # Half a surrogate pair has no UTF-8; its escape is good JSON.
     return re.sub("[\ud800-\udfff]", lambda half: f"\\u{ord(half[0]):04x}", text)
+
+
+def _any_text(value: Any, where: str) -> str:
+    try:
+        return _text(value)
+    except (TypeError, ValueError):  # something that JSON does not have is in it
+        return _text(_plain(value, where))
 
 
 @cache
@@ -166,16 +177,15 @@ def _number(value: float, what: str) -> float | str:
 _INFINITE = ("-Infinity", "Infinity")
 
 
-def _node_text(model: Model, v: int) -> str:
-    tree = model.tree
-    head = {
-        "name": tree.names[v],
-        "parent": tree.names[tree.parent[v]] if v else None,
-        "cardinality": int(tree.cardinality[v]),
-        "latent": bool(tree.variable[v] < 0),
-    }
-    rows = ",\n".join(f"      {_text(row)}" for row in model.table(v).tolist())
-    return f'{_text(head)[:-1]}, "table": [\n{rows}\n    ]}}'
+def _node_texts(model: Model) -> Iterator[str]:
+    tree, names = model.tree, [_text(name) for name in model.tree.names]
+    above = ["null", *(names[p] for p in tree.parent[1:].tolist())]
+    latent = ["true" if i < 0 else "false" for i in tree.variable.tolist()]
+    for v, cardinality in enumerate(tree.cardinality.tolist()):
+        # Numbers, which are finite here, are in JSON what they are in Python.
+        rows = ",\n".join([f"      {row}" for row in model.table(v).tolist()])
+        head = f'"name": {names[v]}, "parent": {above[v]}, "cardinality": {cardinality}, "latent": {latent[v]}'
+        yield f'{{{head}, "table": [\n{rows}\n    ]}}'
 
 
 def _plain(value: Any, where: str) -> Any:

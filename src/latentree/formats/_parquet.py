@@ -9,6 +9,7 @@ from typing import Any
 
 from .._files import write_atomically
 from ..errors import FileFormatError, LatentreeError, missing_extra
+from ._cells import Cells, plain_cells
 from ._columns import Frame
 from ._frame import named
 from ._text import PathLike
@@ -36,11 +37,11 @@ def column_names(path: PathLike) -> list[str]:
     return list(_pyarrow()[1].read_schema(path).names)
 
 
-def write_parquet(columns: Mapping[str, Sequence[Any]], path: PathLike) -> None:
+def write_parquet(columns: Mapping[str, Cells], path: PathLike) -> None:
     """Write columns; cells of several types become text."""
     pa, pq = _pyarrow()
     out = io.BytesIO()
-    pq.write_table(pa.table({name: _column(pa, cells) for name, cells in columns.items()}), out)
+    pq.write_table(pa.table({name: _column(pa, plain_cells(cells)) for name, cells in columns.items()}), out)
     write_atomically(path, out.getvalue())
 
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from .._types import FloatArray
 
-__all__ = ["DATE", "ID_NAME", "WEIGHT_NAME", "missing_numbers", "missing_words"]
+__all__ = ["DATE", "ID_NAME", "WEIGHT_NAME", "WEIGHT_WORD", "missing_among_words", "missing_numbers", "missing_words"]
 
 WORDS = frozenset(
     word.strip()
@@ -46,6 +46,12 @@ WEIGHT_NAME = re.compile(
     re.IGNORECASE,
 )
 
+WEIGHT_WORD = re.compile(
+    r"weight|gewicht|hochrechnung|poids|pond[eé]ra|peso|frequen|count|number of|anzahl|häufigkeit|nombre|n[uú]mero",
+    re.IGNORECASE,
+)
+"""What the text of a column of weights speaks of."""
+
 ID_NAME = re.compile(
     r"(.*[_ .-])?(id|ids|nr|no|num|number|key|uid|uuid|index|row|case|record|respondent|patient|subject|lfd|fall|kunde|"
     r"customer|participant|teilnehmer)([_ .-]?(id|nr|no|number))?",
@@ -62,6 +68,22 @@ def missing_words(values: Sequence[Any]) -> list[str]:
     ['k.A.', 'Keine Angabe']
     """
     return [v for v in values if isinstance(v, str) and " ".join(v.casefold().split()) in WORDS]
+
+
+def missing_among_words(values: Sequence[Any]) -> list[str]:
+    """Return the codes for a missing answer among answers that are words: the only values with digits.
+
+    Examples
+    --------
+    >>> missing_among_words(["stimme zu", "teils/teils", "stimme nicht zu", "99", "-1"])
+    ['99', '-1']
+    >>> missing_among_words(["1", "2", "3", "4 or more", "99"]), missing_among_words(["7", "8", "9 or more"])
+    ([], [])
+    """
+    codes = {str(code) for code in (*NUMBERS, *NEGATIVE)}
+    with_digits = [str(v).strip() for v in values if any(c.isdigit() for c in str(v))]
+    words = len(values) - len(with_digits)
+    return with_digits if words >= 2 and codes.issuperset(with_digits) else []
 
 
 def missing_numbers(numbers: FloatArray, counts: FloatArray) -> list[float]:

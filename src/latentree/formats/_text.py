@@ -143,7 +143,11 @@ def lines_of(text: str, name: str) -> Iterator[str]:
 
 def write_text_file(path: PathLike, text: str) -> None:
     """Write a text file whole or not at all, gzipped if its name ends in ``.gz``."""
-    data = text.encode()
+    write_bytes_file(path, text.encode())
+
+
+def write_bytes_file(path: PathLike, data: bytes) -> None:
+    """Write the bytes of a text file; see :func:`write_text_file`."""
     # Without a time stamp, the same text always gives the same file.
     write_atomically(path, gzip.compress(data, mtime=0) if Path(path).suffix == ".gz" else data)
 
