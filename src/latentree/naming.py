@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ._information import Neighbours
-from ._model import NAMES, Model, reordered
+from ._model import NAMES, Model, reordering
 from ._tree import Tree
 from ._types import FloatArray
 from ._variables import Variable
@@ -153,17 +153,17 @@ def presented_alike(model: Model, *others: Model) -> tuple[Model, ...]:
     """
     tree, old = model.tree.canonically_rooted()
     flats = []
-    for own in (model, *others):
-        rooted = own.rerooted(int(old[0]))
-        flats.append(np.concatenate([rooted.table(name).ravel() for name in tree.names]))
+    for own in (model, *others):  # of which each may have an order of nodes of its own
+        where = old if own.tree is model.tree else np.array([own.tree.node(name) for name in tree.names])
+        flats.append(own.laid_out(tree, where)[-1])
     marginals = Model(tree, model.variables, flats[0]).marginals()
-    orders = {}
-    for z in map(int, tree.latent):
-        order = orders[tree.names[z]] = np.argsort(-marginals[z], kind="stable")
-        flats = [reordered(tree, flat, z, order) for flat in flats]
+    orders = {z: np.argsort(-marginals[z], kind="stable") for z in tree.latent.tolist()}
+    by_name = {tree.names[z]: order for z, order in orders.items()}
+    source = reordering(tree, orders)
+    flats = [flat[source] for flat in flats]
     tree = named(Model(tree, model.variables, flats[-1], model.provenance)).tree
     every = zip((model, *others), flats, strict=True)
-    return tuple(Model(tree, own.variables, flat, _in_order(own.provenance, orders)) for own, flat in every)
+    return tuple(Model(tree, own.variables, flat, _in_order(own.provenance, by_name)) for own, flat in every)
 
 
 def _in_order(provenance: Mapping[str, Any], orders: Mapping[str, NDArray[np.intp]]) -> dict[str, Any]:
@@ -367,9 +367,18 @@ def assignment_columns(
     """
     for name, p in posteriors.items():
         label, prefix = ("class", "p_class") if len(posteriors) == 1 else (name, f"p_{name}_")
-        known = ~np.isnan(p[:, 0])
-        states = np.where(known, np.where(known[:, None], p, 0.0).argmax(axis=1), -1)
-        yield label, states.astype(np.int32), {f"{prefix}{i}": p[:, i] for i in range(p.shape[1])}
+        columns = np.ascontiguousarray(p.T)
+        yield label, _most_probable(columns), {f"{prefix}{i}": own for i, own in enumerate(columns)}
+
+
+def _most_probable(columns: FloatArray) -> NDArray[np.int32]:
+    """The state of highest probability in each row, the first of equal ones, from columns [states, rows]."""
+    best = columns[0]
+    states = np.where(np.isnan(best), -1, 0).astype(np.int32)
+    for i, own in enumerate(columns[1:], 1):
+        states = np.where(own > best, np.int32(i), states)
+        best = np.maximum(best, own)
+    return states
 
 
 def free_name(name: str, taken: Collection[str]) -> str:

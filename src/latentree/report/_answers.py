@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from itertools import islice
 
 import numpy as np
 
@@ -24,6 +25,9 @@ MOSTLY = 0.7
 
 SPARSE_SHARE = 0.8
 """Data are sparse if this share of the variables are of two values, the affirmative one being rare."""
+
+OFTENER = 0.1
+"""An answer that is so much more probable in a state than overall sets it apart."""
 
 RARE = 0.25
 """An answer is rare if, in the median over variables, it is less probable than this."""
@@ -91,7 +95,13 @@ def top_items(
     return [(name, float(p), float(lift)) for _, name, p, lift in found[:most]]
 
 
-def state_phrase(leaves: Sequence[tuple[str, Sequence[str], Sequence[float]]], most: int = 3, *, long: int = 24) -> str:
+def state_phrase(
+    leaves: Sequence[tuple[str, Sequence[str], Sequence[float]]],
+    most: int = 3,
+    *,
+    long: int = 24,
+    overall: Sequence[Sequence[float]] = (),
+) -> str:
     """What a state answers, in a few words: ``mostly yes: smokes, drinks; no: exercises``.
 
     Parameters
@@ -102,6 +112,8 @@ def state_phrase(leaves: Sequence[tuple[str, Sequence[str], Sequence[float]]], m
         How many variables are named.
     long : int
         Names and answers are cut to this.
+    overall : sequence of probabilities, optional
+        P(answer) of each variable. Where no answer is that of most, it tells which ones are given more often.
 
     Examples
     --------
@@ -109,14 +121,25 @@ def state_phrase(leaves: Sequence[tuple[str, Sequence[str], Sequence[float]]], m
     'mostly yes: smokes, drinks'
     >>> state_phrase([("smokes", ["no", "yes"], [0.5, 0.5])])
     'mixed answers'
+    >>> state_phrase([("trust", ["low", "some", "high"], [0.2, 0.2, 0.6])], overall=[[0.4, 0.3, 0.3]])
+    'more often than others high: trust'
     """
     from ._layout import shortened
 
     groups: dict[str, list[str]] = {}
-    for name, labels, p in leaves:
-        best = int(np.argmax(p))
-        if p[best] >= MOSTLY and sum(map(len, groups.values())) < most:
-            groups.setdefault(shortened(labels[best], long), []).append(shortened(name, long))
-    if not groups:
-        return "mixed answers"
-    return "mostly " + "; ".join(f"{answer}: {', '.join(names)}" for answer, names in groups.items())
+    most_often = ((name, labels, p, max(range(len(p)), key=p.__getitem__)) for name, labels, p in leaves)
+    clear = ((name, labels[best]) for name, labels, p, best in most_often if p[best] >= MOSTLY)
+    for name, answer in islice(clear, most):
+        groups.setdefault(shortened(answer, long), []).append(shortened(name, long))
+    if groups:
+        return "mostly " + _listed(groups)
+    for (name, labels, p), own in zip(leaves[:most], overall, strict=False):
+        more = np.asarray(p) - np.asarray(own)
+        at = int(np.argmax(more))
+        if more[at] >= OFTENER:
+            groups.setdefault(shortened(labels[at], long), []).append(shortened(name, long))
+    return "more often than others " + _listed(groups) if groups else "mixed answers"
+
+
+def _listed(groups: Mapping[str, Sequence[str]]) -> str:
+    return "; ".join(f"{answer}: {', '.join(names)}" for answer, names in groups.items())

@@ -284,6 +284,7 @@ class Judgement(TypedDict):
     """A model judged by data; None without data, or where a score is not defined."""
 
     n: float | None
+    n_weighted: int | None
     n_patterns: int | None
     missing: float | None
     log_likelihood: float | None
@@ -341,9 +342,13 @@ class ClassContents(TypedDict):
 
 
 class ShownVariable(TypedDict):
-    """What a table of profiles needs of a variable; ``information`` is that with the class, in nats."""
+    """What a table of profiles needs of a variable.
+
+    ``information`` is that with the class, in nats; ``question`` is what it is in words, if known.
+    """
 
     name: str
+    question: str
     labels: list[str]
     marginal: list[float]
     information: float

@@ -205,7 +205,9 @@ def _shown_trace(grown: GrowthContents, criterion: str | None) -> dict[str, Any]
 def _body(name: str, report: TreeReport, tree: str) -> str:
     known = "" if report["bic"] is None else f" · {score_label('bic')} {shown_score(report['bic']):,.1f}"
     score = known if report["log_likelihood"] is None else f"{known} · log-likelihood {report['log_likelihood']:,.1f}"
-    size = f"{report['n_variables']:,} variables · {report['n_latents']:,} latent{score}"
+    classes = f"{report['nodes'][0]['cardinality']:,} classes"
+    latents = classes if report["star"] else f"{report['n_latents']:,} latent"
+    size = f"{report['n_variables']:,} variables · {latents}{score}"
     # One pass: what is put in is not looked at again, whatever a name holds.
     return Template(source("explorer.html")).substitute(
         title=shown(name), size=shown(size), tree=tree, profiles=_profiles(report), strongest=_strongest(report)

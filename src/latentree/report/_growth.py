@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import count
+from random import Random
 from typing import Any
 
 from ._contents import GrowthContents, NodeContents, StartOfSearch, StepContents
@@ -21,7 +22,10 @@ SAME_SCORE = 0.05
 """Starts whose scores differ by no more have come to the same end."""
 
 Branches = dict[str, frozenset[int]]
-"""For each latent variable, the manifest variables of each of its branches, as bits."""
+"""For each latent variable, the manifest variables of each of its branches: all their marks, by exclusive or."""
+
+MARK = 61
+"""Bits of the mark of a manifest variable, drawn at random: sets of variables with one mark are all but impossible."""
 
 
 def growth(steps: Sequence[StepContents], nodes: Sequence[NodeContents]) -> GrowthContents:
@@ -41,13 +45,15 @@ def growth(steps: Sequence[StepContents], nodes: Sequence[NodeContents]) -> Grow
     """
     if not steps:
         return {"steps": [], "start": 1, "starts": []}
-    bits = {n["name"]: 1 << i for i, n in enumerate(n for n in nodes if not n["latent"])}
+    random = Random(0)
+    marks = {n["name"]: random.getrandbits(MARK) for n in nodes if not n["latent"]}
     edges = [[nodes[n["parent"]]["name"], n["name"]] for n in nodes if n["parent"] is not None]
-    final = _branches({"edges": edges, "states": {n["name"]: n["cardinality"] for n in nodes}}, bits)
+    final = _branches({"edges": edges, "states": {n["name"]: n["cardinality"] for n in nodes}}, marks)
     ending = [steps[-1]] if len(steps) > 1 and steps[-1].get("phase") == "end" else []
     starts = _starts(steps[: len(steps) - len(ending)])
     scores = [max((s["score"] for s in own if s["score"] is not None), default=None) for own in starts]
-    at, n = _leading(starts, set(final.values()), bits)
+    found = [[_branches(step, marks) for step in own] for own in starts]
+    at, n = _leading(starts, found, set(final.values()))
     best = max((x for x in scores if x is not None), default=None)
     told: list[StartOfSearch] = [
         {
@@ -58,7 +64,9 @@ def growth(steps: Sequence[StepContents], nodes: Sequence[NodeContents]) -> Grow
         }
         for i, (own, score) in enumerate(zip(starts, scores, strict=True))
     ]
-    return {"steps": _renamed([*starts[at][: n + 1], *ending], final, bits), "start": at + 1, "starts": told}
+    branches = [*found[at][: n + 1], *(_branches(step, marks) for step in ending)]
+    path = _renamed([*starts[at][: n + 1], *ending], branches, final, {*marks.values()})
+    return {"steps": path, "start": at + 1, "starts": told}
 
 
 def said(step: StepContents) -> str:
@@ -79,7 +87,7 @@ def _starts(steps: Sequence[StepContents]) -> list[list[StepContents]]:
 
 
 def _leading(
-    starts: Sequence[Sequence[StepContents]], final: set[frozenset[int]], bits: Mapping[str, int]
+    starts: Sequence[Sequence[StepContents]], branches: Sequence[Sequence[Branches]], final: set[frozenset[int]]
 ) -> tuple[int, int]:
     """The start that reached the final tree, and the step that did; otherwise that of the best score."""
 
@@ -88,49 +96,61 @@ def _leading(
         return float("-inf") if value is None else value
 
     every = [(i, j) for i, own in enumerate(starts) for j in range(len(own))]
-    reached = [(i, j) for i, j in every if set(_branches(starts[i][j], bits).values()) == final]
+    reached = [(i, j) for i, j in every if set(branches[i][j].values()) == final]
     return max(reached or every, key=score)
 
 
-def _branches(tree: Mapping[str, Any], bits: Mapping[str, int]) -> Branches:
+def _branches(tree: Mapping[str, Any], marks: Mapping[str, int]) -> Branches:
     """The branches around each latent variable, which tell it apart whatever it is called."""
+    edges = _downwards(tree)
+    below = {name: marks.get(name, 0) for name in tree["states"]}
+    for a, b in reversed(edges):
+        below[a] ^= below[b]
+    whole = below[edges[0][0]] if edges else 0
+    parts: dict[str, list[int]] = {name: [] for name in tree["states"] if name not in marks}
+    for a, b in edges:
+        if a in parts:
+            parts[a].append(below[b])
+        if b in parts:
+            parts[b].append(whole ^ below[b])
+    return {name: frozenset(filter(None, own)) for name, own in parts.items()}
+
+
+def _downwards(tree: Mapping[str, Any]) -> Sequence[Sequence[str]]:
+    """The edges of a tree away from some node, those nearer to it first. They mostly are so already."""
+    edges: Sequence[Sequence[str]] = tree["edges"]
+    seen = {edges[0][0]} if edges else set()
+    for a, b in edges:
+        if a not in seen or b in seen:
+            break
+        seen.add(b)
+    else:
+        return edges
     near: dict[str, list[str]] = {name: [] for name in tree["states"]}
-    for a, b in tree["edges"]:
+    for a, b in edges:
         near[a].append(b)
         near[b].append(a)
-    root = next(iter(near))
-    order: list[str] = [root]
-    above: dict[str, str | None] = {root: None}
+    order = [edges[0][0]]
+    above: dict[str, str | None] = {order[0]: None}
     for name in order:
         for other in near[name]:
             if other not in above:
                 above[other] = name
                 order.append(other)
-    below: dict[str, int] = {}
-    for name in reversed(order):
-        below[name] = bits.get(name, 0)
-        for other in near[name]:
-            if above[other] == name:
-                below[name] |= below[other]
-    found: Branches = {}
-    for name in order:
-        if name not in bits:
-            parts = [below[other] for other in near[name] if above[other] == name]
-            rest = below[root] & ~below[name]
-            found[name] = frozenset(part for part in (*parts, rest) if part)
-    return found
+    return [(up, name) for name in order if (up := above[name]) is not None]
 
 
-def _renamed(path: Sequence[StepContents], final: Branches, bits: Mapping[str, int]) -> list[StepContents]:
+def _renamed(
+    path: Sequence[StepContents], branches: Sequence[Branches], final: Branches, leaves: set[int]
+) -> list[StepContents]:
     """The steps with latent variables called as what they became."""
-    if _branches(path[-1], bits).keys() == final.keys():  # they have their final names already
+    if branches[-1].keys() == final.keys():  # they have their final names already
         return list(path)
     letters = _letters()
     after, shown = final, {name: name for name in final}
     names: list[dict[str, str]] = []
-    for step in reversed(path):
-        own = _branches(step, bits)
-        same = _matched(own, after)
+    for own in reversed(branches):
+        same = _matched(own, after, leaves)
         shown = {z: shown[same[z]] if z in same else f"latent {next(letters)}" for z in own}
         names.append(shown)
         after = own
@@ -149,21 +169,26 @@ def _letters() -> Iterator[str]:
         yield chr(ord("A") + n % 26) + (str(n // 26 + 1) if n >= 26 else "")
 
 
-def _matched(before: Branches, after: Branches) -> dict[str, str]:
+def _matched(before: Branches, after: Branches, leaves: set[int]) -> dict[str, str]:
     """Which latent variable became which: those with the most branches in common, then variables in common."""
+    alike: dict[frozenset[int], list[str]] = {}
+    for b in reversed(after):
+        alike.setdefault(after[b], []).append(b)
+    found = {a: same.pop() for a, own in before.items() if (same := alike.get(own))}  # most do not change in a step
+    taken = set(found.values())
     holders: dict[int, list[str]] = {}
     for b, other in after.items():
-        for part in other:
-            holders.setdefault(part, []).append(b)
+        if b not in taken:
+            for part in other:
+                holders.setdefault(part, []).append(b)
     pairs = []
     for a, own in before.items():
+        if a in found:
+            continue
         for b in dict.fromkeys(b for part in own for b in holders.get(part, ())):
             common = own & after[b]
-            leaves = sum(part.bit_count() == 1 for part in common)
-            pairs.append((own == after[b], leaves, len(common) / len(own | after[b]), a, b))
-    pairs.sort(key=lambda pair: (not pair[0], -pair[1], -pair[2]))
-    found: dict[str, str] = {}
-    taken: set[str] = set()
+            pairs.append((len(common & leaves), len(common) / len(own | after[b]), a, b))
+    pairs.sort(key=lambda pair: (-pair[0], -pair[1]))
     for *_, a, b in pairs:
         if a not in found and b not in taken:
             found[a] = b

@@ -23,11 +23,13 @@ def facts(report: TreeReport) -> list[tuple[str, str]]:
     """Size and scores, as pairs of words and values."""
     found = [
         ("Variables", f"{report['n_variables']:,}"),
-        ("Latent variables", f"{report['n_latents']:,}"),
+        ("Classes", f"{report['nodes'][0]['cardinality']:,}")
+        if report["star"]
+        else ("Latent variables", f"{report['n_latents']:,}"),
         ("Parameters", f"{report['n_parameters']:,}"),
     ]
     if report["n"] is not None:
-        found.append(("Rows", f"{report['n']:,.6g} ({report['n_patterns']:,} distinct)"))
+        found.append(("Rows", f"{_rows(report)} ({report['n_patterns']:,} distinct)"))
         if report["missing"]:
             found.append(("Missing cells", f"{100 * report['missing']:.2g} %"))
         found += _scores((report["log_likelihood"], report["aic"], report["bic"]), "not defined")
@@ -47,6 +49,12 @@ def facts(report: TreeReport) -> list[tuple[str, str]]:
     elif report["fit"] is not None:
         found.append(("Fit", f"{report['fit']['reason']}, {report['fit']['seconds']:.2f} s"))
     return found
+
+
+def _rows(report: TreeReport) -> str:
+    n, weighted = report["n"] or 0.0, report["n_weighted"]
+    size = f"{n:,.0f}" if n.is_integer() else f"{n:,.6g}"
+    return size if weighted is None else f"{weighted:,}, weights adding up to {size}"
 
 
 def _estimate(estimate: EstimateContents) -> str:

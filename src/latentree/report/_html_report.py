@@ -15,7 +15,7 @@ from .._table import Table
 from ..comparison import Comparison
 from ..errors import LatentreeError
 from ..estimation import Fit
-from ..score import standard_errors
+from ..score._registry import SCORES
 from ..search import Run
 from ._charts import bars_svg, curve_svg, line_svg
 from ._contents import (
@@ -32,7 +32,6 @@ from ._headline import criterion_of, facts, origin_in_words, title_of
 from ._html import Page, page
 from ._in_words import answers, items, sparse
 from ._layout import shortened
-from ._paper import paper_tables
 from ._profile_chart import Interval, profile_rows, profiles_svg
 from ._report import Report
 from ._statistics import largest_residuals
@@ -106,14 +105,21 @@ def with_statistics(n_variables: int) -> bool:
     return n_variables <= MANY_VARIABLES
 
 
+def with_intervals(model: Model) -> bool:
+    """Whether a report of a model has intervals unless there is no time for them."""
+    return model.tree.is_star and model.tree.n_parameters <= MANY_PARAMETERS
+
+
 Intervals = dict[int, list[list[Interval]]]
 
 
 def _intervals(described: Report) -> Intervals:
     """95 % intervals of the probabilities of a latent class model that is not too large; none where there are none."""
     fit = described.fit
-    if fit is None or not described.model.tree.is_star or fit.n_parameters > MANY_PARAMETERS:
+    if fit is None or described.short or not with_intervals(described.model):
         return {}
+    from ..score import standard_errors  # which takes a while to load
+
     try:
         errors = standard_errors(fit)
     except LatentreeError:  # the fit is not at a maximum of the likelihood
@@ -136,7 +142,8 @@ def _classes(report: TreeReport, intervals: Intervals) -> Iterator[str]:
     root = report["nodes"][0]
     yield "<h2>Class profiles</h2>"
     sure = ", with 95 % intervals" if intervals else ""
-    yield f"<p>The probability of each answer in each class{sure}. Hover over a row for its numbers.</p>"
+    yield f"<p>The probability of each answer in each class{sure}."
+    yield '<span class="screen">Hover over a row for its numbers.</span></p>'
     yield profiles_svg(
         profile_rows(report, intervals),
         list(zip(root["labels"], root["marginal"], strict=True)),
@@ -162,6 +169,8 @@ def _table(heads: Sequence[str], rows: Sequence[str]) -> str:
 
 def _comparison(comparison: Comparison) -> Iterator[str]:
     """Numbers of classes side by side."""
+    from ._paper import paper_tables  # likewise
+
     (table,) = paper_tables(comparison)
     yield "<h2>Number of classes</h2>"
     rows = [f"<tr>{''.join(f'<td class=number>{shown(text)}</td>' for text in texts)}</tr>" for texts in table.texts]
@@ -245,11 +254,13 @@ def _latent(report: TreeReport, z: LatentContents, like_words: bool) -> str:
         z["information"],
         title=f"Information curve of {z['name']}",
     )
-    bars = bars_svg(node["labels"], z["sizes"], notes, title=f"Sizes of the states of {z['name']}")
+    kind = "classes" if report["star"] else "states"
+    whose, of = ("the", "") if report["star"] else ("its", f" of {z['name']}")
+    bars = bars_svg(node["labels"], z["sizes"], notes, title=f"Sizes of the {kind}{of}")
     return (
-        f'<section><h3 id="z{z["node"]}">{shown(z["name"])}</h3><p class="muted">{len(z["sizes"])} states{entropy}</p>'
+        f'<section><h3 id="z{z["node"]}">{shown(z["name"])}</h3><p class="muted">{len(z["sizes"])} {kind}{entropy}</p>'
         f"{_in_words(report, node, z, like_words)}"
-        f'<div class="columns"><div><p class="muted small">Sizes of its states</p>{bars}'
+        f'<div class="columns"><div><p class="muted small">Sizes of {whose} {kind}</p>{bars}'
         '<p class="muted small">Mutual information of each variable (bar), and of all<br>up to it (line, per cent '
         "of that of all)</p>"
         f"{curve if names else ''}</div>{_profiles(report, node, z)}</div></section>"
@@ -290,7 +301,7 @@ def _profiles(report: TreeReport, node: NodeContents, z: LatentContents) -> str:
             cells = "".join(_shade(row[j]) for row in u["profile"])
             kind = ' class="first"' if j == 0 else ""
             rows.append(f"<tr{kind}>{first}<td>{shown(label)}</td>{cells}</tr>")
-    caption = f"<caption>P(variable | {shown(z['name'])})</caption>"
+    caption = f"<caption>P(state of a variable | {shown(z['name'])})</caption>"
     head = f'<thead><tr><th scope="col">variable</th><th scope="col">state</th>{heads}</tr></thead>'
     shades = '<p class="shades">probability 0<span></span>1</p>'
     body = "".join(rows)
@@ -308,20 +319,20 @@ def _statistics(found: StatisticsContents) -> Iterator[str]:
         yield f"<p>G² and X² are not defined: {shown(_for_readers(absolute['reason'] or ''))}</p>"
     else:
         pairs = (
-            ("G²", absolute["g2"]),
-            ("X²", absolute["x2"]),
-            ("degrees of freedom", absolute["degrees_of_freedom"]),
-            ("p of G²", absolute["p_g2"]),
-            ("p of X²", absolute["p_x2"]),
+            ("G²", absolute["g2"], ",.2f"),
+            ("X²", absolute["x2"], ",.2f"),
+            ("degrees of freedom", absolute["degrees_of_freedom"], ",d"),
+            ("p of G²", absolute["p_g2"], ".3f"),
+            ("p of X²", absolute["p_x2"], ".3f"),
         )
-        yield _pairs([(name, value) for name, value in pairs if value is not None])
+        yield _pairs([(name, format(value, form)) for name, value, form in pairs if value is not None])
         if absolute["note"]:
             yield f"<p>{shown(_for_readers(absolute['note']))}</p>"
     loose = "" if found["identified"] else ": the structure is not identified"
     yield f"<p>Effective dimension {found['effective_dimension']:,}{loose}.</p>"
     yield f"<h3>Scores, {direction('bic')}</h3>"
     known = {name: shown_score(s["value"], name) for name, s in found["scores"].items()}
-    yield _pairs([(name, value) for name, value in known.items() if value is not None])
+    yield _pairs([(SCORES[name].title, f"{value:,.2f}") for name, value in known.items() if value is not None])
     residuals = found["residuals"]
     if "residuals" in residuals:
         yield "<h3>Largest bivariate residuals</h3>"
@@ -335,8 +346,8 @@ def _for_readers(text: str) -> str:
     return " ".join(part for part in re.split(r"(?<=[.:]) ", text) if not re.search(r"\w=\w", part))
 
 
-def _pairs(pairs: Sequence[tuple[str, float]]) -> str:
-    rows = "".join(f'<tr><th scope="row">{shown(a)}</th><td class="number">{b:,.6g}</td></tr>' for a, b in pairs)
+def _pairs(pairs: Sequence[tuple[str, str]]) -> str:
+    rows = "".join(f'<tr><th scope="row">{shown(a)}</th><td class="number">{shown(b)}</td></tr>' for a, b in pairs)
     return f"<table><tbody>{rows}</tbody></table>"
 
 

@@ -12,7 +12,10 @@ def answers(report: TreeReport, z: LatentContents) -> list[str]:
     """For each state of a latent variable, what it mostly answers to its most informative variables."""
     nodes = report["nodes"]
     return [
-        state_phrase([(nodes[u["node"]]["name"], nodes[u["node"]]["labels"], u["profile"][state]) for u in z["leaves"]])
+        state_phrase(
+            [(nodes[u["node"]]["name"], nodes[u["node"]]["labels"], u["profile"][state]) for u in z["leaves"]],
+            overall=[nodes[u["node"]]["marginal"] for u in z["leaves"]],
+        )
         for state in range(len(z["sizes"]))
     ]
 

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from .._information import edge_information, mutual_information
 from .._model import Model
-from .._table import Table, as_table
+from .._table import as_table
 from .._types import FloatArray
 from .._variables import Variable
 from ..diagnostics import SAME_OPTIMUM, degrees_of_freedom, findings, starts_at_best
@@ -16,7 +14,7 @@ from ..estimation import Estimate, Fit
 from ..naming import node_labels, state_labels
 from ..score import aic, bic, entropy, relative_entropy
 from ._contents import ClassContents, ClassReport, ClassSearch, VariableContents
-from ._tree import estimate_contents, finite, share_missing
+from ._tree import estimate_contents, finite, share_missing, weighted_rows
 
 __all__ = ["describe_classes", "profiles", "variable_contents"]
 
@@ -64,13 +62,15 @@ def describe_classes(
             For each, largest first: ``label``, ``size`` (probability), ``count`` (expected cases) and ``profile``,
             P(state | class) by variable and state.
         ``variables``
-            For each: ``name``, ``states`` (as they are), ``labels`` (the keys of the profiles), ``marginal`` (the
-            model's probability of each state) and ``information`` (mutual information with the class, in nats).
+            For each: ``name``, ``question`` (what it is in words, if known), ``states`` (as they are), ``labels`` (the
+            keys of the profiles), ``marginal`` (the model's probability of each state) and ``information`` (mutual
+            information with the class, in nats).
         ``warnings``, ``notes``
             In words; notes are common and mostly harmless.
 
     Examples
     --------
+    >>> import numpy as np
     >>> from latentree import datasets
     >>> from latentree.estimation import fit_classes
     >>> report = describe_classes(fit_classes(datasets.load("carcinoma"), 2, rng=np.random.default_rng(0)))
@@ -100,7 +100,7 @@ def _contents(fit: Fit) -> ClassReport:
     return {
         "kind": "latent class",
         "n": float(table.n),
-        "n_weighted": _weighted(table),
+        "n_weighted": weighted_rows(table),
         "n_patterns": table.n_patterns,
         "n_variables": table.n_variables,
         "n_classes": len(sizes),
@@ -140,13 +140,6 @@ def profiles(model: Model) -> dict[str, FloatArray]:
     return {v.name: model.table(v.name) for v in model.variables}
 
 
-def _weighted(table: Table) -> int | None:
-    """Rows whose weights are no counts. A count means repeating the row, and needs no word."""
-    counts = np.array_equal(table.weights, np.round(table.weights))
-    own_size = table.n != table.weights.sum()  # a sample size that was given is not a sum of weights
-    return None if counts or own_size else int((table.inverse >= 0).sum())
-
-
 def _check_star(model: Model) -> None:
     if not model.tree.is_star:
         raise ModelError(
@@ -176,6 +169,7 @@ def variable_contents(
     """Describe a variable of a latent class model, from P(state | class) and the sizes of the classes."""
     return {
         "name": variable.name,
+        "question": variable.label,
         "states": list(variable.states),
         "labels": list(state_labels(variable)),
         "marginal": (sizes @ table).tolist(),

@@ -6,7 +6,6 @@ before the point. :class:`PaperTable` holds what any of the writers needs, whate
 
 from __future__ import annotations
 
-import io
 import math
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -21,17 +20,25 @@ from .._files import write_atomically
 from .._model import Model
 from .._scale import direction, score_label, shown_score
 from ..comparison import Comparison
-from ..errors import LatentreeError, ParameterError, missing_extra
+from ..errors import LatentreeError, ParameterError
 from ..estimation import Fit
 from ..naming import latent_title, node_labels
 from ..score import StandardErrors, standard_errors
 from ._frames import profile_columns, size_columns
+from ._paper_office import excel_file, word_file
 from ._printable import printable
 
 __all__ = ["ENDINGS", "PaperTable", "paper_tables", "table_of", "write_tables"]
 
 MOST_PARAMETERS = 2_000
 """With more of them, standard errors would take long and are left out."""
+
+
+PORTRAIT = 88
+"""Characters of a table that fit on an upright page."""
+
+STATISTICS = frozenset({"SE", "SD", "M", "Mdn", "N", "n", "p", "z", "t", "F", "df", "r", "b", "B"})
+"""Symbols of statistics, which are set in italics; abbreviations such as CI and BIC are not."""
 
 
 @dataclass(frozen=True)
@@ -94,6 +101,12 @@ class PaperTable:
         if head in self.shares:
             text = text.replace("0.", ".", 1) if text.startswith(("0.", "-0.")) else text
         return text.replace("-", "\N{MINUS SIGN}", 1) if text.startswith("-") else text
+
+    @property
+    def is_wide(self) -> bool:
+        """Whether it needs a page on its side."""
+        widths = (max([len(head), *(len(self.text(head, x)) for x in own)]) for head, own in self.columns.items())
+        return sum(width + 2 for width in widths) > PORTRAIT
 
     def is_number(self, head: str) -> bool:
         """Whether a column holds numbers or intervals."""
@@ -273,7 +286,7 @@ def write_tables(path: str | os.PathLike[str], *things: Any, errors: StandardErr
 def _html(tables: Iterable[PaperTable]) -> str:
     parts = []
     for i, table in enumerate(tables, 1):
-        heads = "".join(f"<th{_right(table, h)}>{escape(printable(h))}</th>" for h in table.heads)
+        heads = "".join(f"<th{_right(table, h)}>{_html_head(h)}</th>" for h in table.heads)
         right = [_right(table, head) for head in table.heads]
         rows = "".join(
             f"<tr>{''.join(f'<td{a}>{escape(x)}</td>' for a, x in zip(right, texts, strict=True))}</tr>"
@@ -293,6 +306,10 @@ def _html(tables: Iterable[PaperTable]) -> str:
     )
 
 
+def _html_head(head: str) -> str:
+    return f"<i>{head}</i>" if head in STATISTICS else escape(printable(head))
+
+
 def _right(table: PaperTable, head: str) -> str:
     return ' class="n"' if table.is_number(head) else ""
 
@@ -304,123 +321,33 @@ _TEX = str.maketrans(
 
 
 def _tex(tables: Iterable[PaperTable]) -> str:
-    parts = ["% needs \\usepackage{booktabs}"]
+    parts = ["% needs \\usepackage{booktabs}, and \\usepackage{rotating} where a sidewaystable is"]
     for table in tables:
+        place = "sidewaystable" if table.is_wide else "table"
 
         def cells(texts: Iterable[str]) -> str:
-            return " & ".join(text.translate(_TEX).replace("\N{MINUS SIGN}", "$-$") for text in texts) + r" \\"
+            line = " & ".join(text.translate(_TEX).replace("\N{MINUS SIGN}", "$-$") for text in texts) + r" \\"
+            return "{}" + line if line.startswith(("[", "*")) else line  # which would belong to the \\ before it
 
         layout = "".join("r" if table.is_number(h) else "l" for h in table.heads)
         body = [cells(texts) for texts in table.texts]
         note = table.note.translate(_TEX).replace("\N{MINUS SIGN}", "$-$")
         below = [rf"\par\smallskip\footnotesize\textit{{Note.}} {note}"] if note else []
-        head = cells(map(printable, table.heads))
+        names = [rf"\textit{{{h}}}" if h in STATISTICS else cells([printable(h)])[:-3] for h in table.heads]
+        head = " & ".join(names) + r" \\"
         parts.append(
             "\n".join(
-                [r"\begin{table}", r"\centering", rf"\caption{{{printable(table.title).translate(_TEX)}}}",
+                [rf"\begin{{{place}}}", r"\centering", rf"\caption{{{printable(table.title).translate(_TEX)}}}",
                  rf"\begin{{tabular}}{{{layout}}}", r"\toprule", head, r"\midrule", *body, r"\bottomrule",
-                 r"\end{tabular}", *below, r"\end{table}"]
+                 r"\end{tabular}", *below, rf"\end{{{place}}}"]
             )
         )  # fmt: skip
     return "\n\n".join(parts) + "\n"
 
 
-def _xlsx(tables: Iterable[PaperTable]) -> bytes:
-    try:
-        from openpyxl import Workbook
-        from openpyxl.styles import Alignment, Border, Font, Side
-    except ImportError:
-        raise missing_extra("Excel files need openpyxl", "tables") from None
-    book = Workbook()
-    book.remove(book.active)
-    line, thick = Side(style="thin"), Side(style="medium")
-    for i, table in enumerate(tables, 1):
-        sheet = book.create_sheet(f"Table {i}")
-        sheet.append([f"Table {i}"])
-        sheet.append([printable(table.title)])
-        sheet["A1"].font, sheet["A2"].font = Font(bold=True), Font(italic=True)
-        sheet.append([printable(h) for h in table.heads])
-        for cell in sheet[3]:
-            cell.border, cell.alignment = Border(top=thick, bottom=line), Alignment(horizontal="center")
-        for row in table.rows:
-            sheet.append([_excel(table, h, x) for h, x in zip(table.heads, row, strict=True)])
-            for h, cell in zip(table.heads, sheet[sheet.max_row], strict=True):
-                if isinstance(cell.value, float):
-                    cell.number_format = "0." + "0" * table.digits.get(h, 2)
-                elif isinstance(cell.value, str):
-                    cell.data_type = "s"  # text that begins with '=' is no formula
-        for cell in sheet[sheet.max_row]:
-            cell.border = Border(bottom=thick)
-        if table.note:
-            sheet.append([f"Note. {table.note}"])
-        for at, h in enumerate(table.heads, 1):
-            widest = max([len(h), *(len(table.text(h, x)) for x in table.columns[h])])
-            sheet.column_dimensions[sheet.cell(3, at).column_letter].width = min(widest + 3, 60)
-    out = io.BytesIO()
-    book.save(out)
-    return out.getvalue()
-
-
-def _excel(table: PaperTable, head: str, value: Any) -> Any:
-    if isinstance(value, tuple):
-        return table.text(head, value) or None
-    if isinstance(value, float) and not math.isfinite(value):
-        return None
-    number = isinstance(value, int | float) and not isinstance(value, bool)
-    return value if value is None or number else printable(str(value))
-
-
-def _docx(tables: Iterable[PaperTable]) -> bytes:
-    try:
-        from docx import Document
-        from docx.enum.text import WD_ALIGN_PARAGRAPH
-        from docx.shared import Pt
-    except ImportError:
-        raise missing_extra("Word files need python-docx", "tables") from None
-    document = Document()
-    style = document.styles["Normal"]
-    style.font.name, style.font.size = "Times New Roman", Pt(11)
-    for i, table in enumerate(tables, 1):
-        document.add_paragraph().add_run(f"Table {i}").bold = True
-        document.add_paragraph().add_run(printable(table.title)).italic = True
-        grid = document.add_table(rows=1 + len(table.rows), cols=len(table.heads))
-        lines = [table.heads, *table.texts]
-        for at, texts in enumerate(lines):
-            for h, text, cell in zip(table.heads, texts, grid.rows[at].cells, strict=True):
-                paragraph = cell.paragraphs[0]
-                paragraph.add_run(printable(text)).font.size = Pt(10)
-                paragraph.paragraph_format.space_after = Pt(2)
-                if table.is_number(h):
-                    paragraph.alignment = WD_ALIGN_PARAGRAPH.RIGHT
-                _rule(cell, top=at == 0, bottom=at in (0, len(lines) - 1))
-        if table.note:
-            note = document.add_paragraph()
-            note.add_run("Note. ").italic = True
-            note.add_run(table.note)
-        document.add_paragraph()
-    out = io.BytesIO()
-    document.save(out)
-    return out.getvalue()
-
-
-def _rule(cell: Any, *, top: bool, bottom: bool) -> None:
-    """Draw lines above and below a cell."""
-    from docx.oxml import OxmlElement
-    from docx.oxml.ns import qn
-
-    borders = OxmlElement("w:tcBorders")
-    for side, wanted in (("top", top), ("bottom", bottom)):
-        if wanted:
-            line = OxmlElement(f"w:{side}")
-            line.set(qn("w:val"), "single")
-            line.set(qn("w:sz"), "8")
-            borders.append(line)
-    cell._tc.get_or_add_tcPr().append(borders)
-
-
 ENDINGS: Mapping[str, Callable[[Iterable[PaperTable]], str | bytes]] = {
-    ".docx": _docx,
-    ".xlsx": _xlsx,
+    ".docx": word_file,
+    ".xlsx": excel_file,
     ".tex": _tex,
     ".html": _html,
 }

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from .._lazy import cached_property
 from .._model import Model
 from .._table import Table
-from ..diagnostics import Finding, findings, provenance_findings, run_findings
+from ..diagnostics import Finding, findings, guessed_orders, provenance_findings, run_findings
 from ..engine._plan import SharedPlans, sharing
 from ..errors import bad_parameter
 from ..estimation import Fit, evaluate
@@ -130,6 +131,10 @@ class Report:
         }
         return cls(contents, model, judged, run, plans)
 
+    def sharing(self) -> AbstractContextManager[None]:
+        """Return a block in which the model is not compiled for its data once more."""
+        return sharing(self._plans)
+
     @cached_property
     def statistics(self) -> StatisticsContents | None:
         """What :func:`latentree.report.statistics` collects; None without data."""
@@ -183,11 +188,11 @@ def _findings(model: Model, fit: Fit | None, run: Run | None) -> list[Finding]:
     if run is not None:
         return run_findings(run)
     remembered = provenance_findings(model.provenance)
-    if fit is None or remembered:
-        return remembered
-    if model.tree.is_star:
-        return findings(fit)
-    return provenance_findings({"reason": fit.reason.value})
+    if fit is not None and not remembered:
+        if model.tree.is_star:
+            return findings(fit)
+        remembered = provenance_findings({"reason": fit.reason.value})
+    return [*remembered, *guessed_orders(model.variables)]
 
 
 def _cut_short(described: TreeContents) -> list[Finding]:
@@ -286,9 +291,12 @@ def describe_tree(
             ``"latent tree"``.
         ``n_variables``, ``n_latents``, ``n_nodes``, ``n_parameters``, ``star``
             Size of the model, and whether it is a latent class model.
-        ``n``, ``n_patterns``, ``missing``, ``log_likelihood``, ``aic``, ``bic``, ``higher_is_better``, ``impossible``
-            With data, otherwise None: sample size, distinct rows, share of missing cells, scores as LL - penalty
-            (people are shown -2 LL + penalty), and how many distinct rows the model cannot produce.
+        ``n``, ``n_weighted``, ``n_patterns``, ``missing``, ``log_likelihood``, ``aic``, ``bic``, ``impossible``
+            With data, otherwise None: sample size (sum of the weights), rows that have a weight other than a count, or
+            None, distinct rows, share of missing cells, scores as LL - penalty (people are shown -2 LL + penalty), and
+            how many distinct rows the model cannot produce.
+        ``higher_is_better``
+            True, of these scores.
         ``nodes``
             In the order of the tree, parents first: ``name``, ``parent`` (position, or None), ``latent``,
             ``cardinality``, ``labels`` of its states, ``question`` (what it is in words, if known), ``marginal`` and

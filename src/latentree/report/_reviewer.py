@@ -19,7 +19,7 @@ from ..errors import LatentreeError, bad_parameter
 from ..estimation import Fit
 from ..estimation._classes import column_counts
 from ..naming import class_label
-from ..runner import Budget, Clock, OnProgress
+from ..runner import Budget, Clock, OnProgress, StopReason
 from ..score import (
     Assignment,
     BivariateResiduals,
@@ -213,6 +213,8 @@ def reviewer_report(
             own: dict[str, Any] = {"n_replicates": n_replicates, "stop_after": stop_after, "n_jobs": n_jobs}
             own |= {"fits": ordered, "budget": budget, **options}
             tests = bootstrap_tests(table, numbers, seed=seed, watch=watch, **own)
+            if any(isinstance(t, BootstrapLrt) and t.reason is StopReason.INTERRUPTED for t in tests.values()):
+                raise KeyboardInterrupt
         mcar = mcar_test(table)
         done = [test for test in tests.values() if isinstance(test, BootstrapLrt) and test.p_value is not None]
         bound = int(errors.boundary.sum())

@@ -8,9 +8,10 @@ from html import escape
 
 import numpy as np
 
+from .._lazy import cached_property
 from .._tree import Tree
 from ._contents import DrawnNode, DrawnTree, TreeReport
-from ._layout import Arrangement, Place, arrange, branches, places, shortened, style_for, text_width
+from ._layout import LONGEST, Arrangement, Place, arrange, branches, places, shortened, style_for, text_width
 from ._printable import printable
 
 __all__ = ["Drawing", "shown", "tree_svg"]
@@ -20,6 +21,9 @@ BAR, TEXT_AT = 30.0, 36.0
 
 PILL = 22.0
 """Height of a node with children."""
+
+RADIAL = 18
+"""Characters of the names of latent variables in a radial tree, whose rings are as far apart as these are long."""
 
 FAR = 2400.0
 """Drawings wider than this are seen from so far at first that the names of leaves cannot be read."""
@@ -57,19 +61,36 @@ class Drawing:
         self.most = max(self.information, default=0.0)
         self.style = style or style_for(self.tree)
         self.arrangement: Arrangement = arrange(self.tree, self.information)
-        with_children = zip(nodes, self.arrangement.children, strict=True)
-        self.labels = [_label(n["name"], n["cardinality"], bool(c)) for n, c in with_children]
-        # Names of latent variables are bold, and so a little wider.
-        self.widths = [
-            text_width(label, 14.0 if n["latent"] else 12.0) + 20.0 for label, n in zip(self.labels, nodes, strict=True)
-        ]
-        self.branch = branches(self.arrangement)
-        self.places: dict[int, Place] = places(self.arrangement, self.widths, self.style)
+        self._nodes = nodes
+        self._above = self.tree.parent.tolist()
+
+    @cached_property
+    def labels(self) -> list[str]:
+        """What stands at each node."""
+        with_children = zip(self._nodes, self.arrangement.children, strict=True)
+        most = RADIAL if self.style == "radial" else LONGEST
+        return [_label(n["name"], n["cardinality"], bool(c), most) for n, c in with_children]
+
+    @cached_property
+    def widths(self) -> list[float]:
+        """How wide each node is drawn. Names of latent variables are bold, and so a little wider."""
+        named = zip(self.labels, self._nodes, strict=True)
+        return [text_width(label, 14.0 if n["latent"] else 12.0) + 20.0 for label, n in named]
+
+    @cached_property
+    def branch(self) -> list[int]:
+        """Which branch each node belongs to."""
+        return branches(self.arrangement)
+
+    @cached_property
+    def places(self) -> dict[int, Place]:
+        """Where each node is drawn."""
+        return places(self.arrangement, self.widths, self.style)
 
     def edge_of(self, v: int) -> int:
         """The lower end, in the model, of the edge between a node and its parent in the drawing."""
         up = self.arrangement.parent[v]
-        return v if int(self.tree.parent[v]) == up else up
+        return v if self._above[v] == up else up
 
     def edge_width(self, v: int) -> float:
         """How thick the edge between a node and its parent in the drawing is."""
@@ -94,8 +115,8 @@ class Drawing:
         return left - 12, top - 12, right - left + 24, bottom - top + 24
 
 
-def _label(name: str, cardinality: int, inner: bool) -> str:
-    return f"{shortened(printable(name))} ({cardinality})" if inner else shortened(printable(name))
+def _label(name: str, cardinality: int, inner: bool, most: int) -> str:
+    return f"{shortened(printable(name), most)} ({cardinality})" if inner else shortened(printable(name))
 
 
 def tree_svg(drawing: Drawing, *, title: str = "The tree", still: bool = False) -> str:
@@ -145,10 +166,10 @@ def edge_path(start: Place, end: Place, width: float) -> str:
 
 
 def _node(drawing: Drawing, v: int, text_at: float) -> str:
-    place, label = drawing.places[v], shown(drawing.labels[v])
+    place, label = drawing.places[v], escape(drawing.labels[v])
     kind = "z" if drawing.tree.variable[v] < 0 else "x"
-    name = drawing.tree.names[v]
-    hover = f"<title>{shown(name)}</title>" if shortened(printable(name)) != printable(name) else ""
+    name = printable(drawing.tree.names[v])
+    hover = f"<title>{escape(name)}</title>" if not drawing.labels[v].startswith(name) else ""
     if drawing.branch[v] >= 0:
         kind += f" b{drawing.branch[v]}"
     turn, flip = _turned(place)
@@ -178,4 +199,4 @@ def _turned(place: Place) -> tuple[str, bool]:
 def short(value: float) -> str:
     """A number in as few characters as a tenth of a pixel needs."""
     text = f"{value:.1f}"
-    return text.removesuffix(".0") if text != "-0.0" else "0"
+    return text if text[-1] != "0" else text[:-2] if text != "-0.0" else "0"

@@ -29,6 +29,7 @@ from ._contents import (
     StatisticsContents,
     TreeReport,
 )
+from ._legend import legend
 from ._printable import printable
 from ._statistics import largest_residuals
 
@@ -271,6 +272,7 @@ def _profiles(
     if left:
         shown = f"The {len(chosen)} most informative variables are shown, {left:,} more are not"
         yield Text(f"{shown}: use max_variables=None to see all.")
+    yield from legend(chosen, width)
 
 
 def _most_informative(variables: Sequence[ShownVariable], most: int | None) -> list[ShownVariable]:

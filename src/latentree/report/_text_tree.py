@@ -9,10 +9,19 @@ from rich.table import Table as Grid
 from rich.text import Text
 
 from .._scale import score_label, shown_score
-from ._contents import ClassContents, LatentContents, SearchContents, ShownVariable, StepContents, TreeReport
+from ._contents import (
+    ClassContents,
+    LatentContents,
+    NodeContents,
+    SearchContents,
+    ShownVariable,
+    StepContents,
+    TreeReport,
+)
 from ._growth import growth
 from ._headline import criterion_of
-from ._in_words import items
+from ._in_words import items, sparse
+from ._legend import legend
 from ._printable import printable
 from ._svg import Drawing
 from ._text import (
@@ -38,6 +47,9 @@ MOST_LATENTS = 40
 
 MOST_PROFILES = 12
 """Of how many the most frequent answers are shown, likewise."""
+
+TYPICAL = 3
+"""By how many variables the states of a latent one are shown."""
 
 MOST_STEPS = 20
 """How many steps of a search, likewise."""
@@ -77,18 +89,20 @@ def _structure(report: TreeReport, width: int, everything: bool) -> Iterator[Ren
         yield Text("Sizes of their states, and their most informative variables", style="bold")
         yield _latents(report, width, everything)
         yield Text("What their states answer most often", style="bold")
+        like_words = sparse(report)
         for z in report["latents"] if everything else report["latents"][:MOST_PROFILES]:
-            yield _typical(report, z, width) if items(report, z) is None else _top_items(report, z, width)
+            yield _top_items(report, z, width) if like_words else _typical(report, z, width)
+        yield from legend(_named(report, everything), width)
     if report["trace"]:
         grown = growth(report["trace"], report["nodes"])
         several = len(grown["starts"]) > 1
         which = f" (start {grown['start']} of {len(grown['starts'])}, which led to it)" if several else ""
         yield Text(f"How the tree grew{which}", style="bold")
-        yield _steps(grown["steps"], criterion_of(report), everything)
+        yield _steps(grown["steps"], criterion_of(report), width, everything)
 
 
 def _title(report: TreeReport) -> str:
-    rows = "" if report["n"] is None else f", {_rows(report, report['n'])}"
+    rows = "" if report["n"] is None else f", {_rows(report, report['n'], report['n_weighted'])}"
     if report["star"]:
         classes = _count(report["nodes"][0]["cardinality"], "class", "classes")
         return f"Latent class model: {classes}, {_count(report['n_variables'], 'variable')}{rows}"
@@ -101,7 +115,13 @@ def _star(report: TreeReport, width: int, everything: bool) -> Iterator[Renderab
     root, *leaves = report["nodes"]
     information = {edge["child"]: edge["information"] for edge in report["edges"]}
     variables = [
-        ShownVariable(name=leaf["name"], labels=leaf["labels"], marginal=leaf["marginal"], information=information[i])
+        ShownVariable(
+            name=leaf["name"],
+            question=leaf["question"],
+            labels=leaf["labels"],
+            marginal=leaf["marginal"],
+            information=information[i],
+        )
         for i, leaf in enumerate(leaves, 1)
     ]
     counts = report["latents"][0]["counts"]
@@ -174,7 +194,7 @@ def _latents(report: TreeReport, width: int, everything: bool) -> RenderableType
     latents = report["latents"] if everything else report["latents"][:MOST_LATENTS]
     for z in latents:
         sizes = " ".join(f"{p:.3f}" for p in z["sizes"][:8]) + (" ..." if len(z["sizes"]) > 8 else "")
-        leaves = ", ".join(printable(report["nodes"][u["node"]]["name"]) for u in z["leaves"][:3])
+        leaves = ", ".join(printable(report["nodes"][u["node"]]["name"]) for u in z["leaves"][:TYPICAL])
         entropy = [_decimals(z["relative_entropy"], 3)] if with_data else []
         grid.add_row(_shortened([z["name"]], 20)[0], sizes, *entropy, _shortened([leaves], max(width - 55, 20))[0])
     return grid
@@ -182,19 +202,28 @@ def _latents(report: TreeReport, width: int, everything: bool) -> RenderableType
 
 def _typical(report: TreeReport, z: LatentContents, width: int) -> RenderableType:
     """The states of a latent variable by the most frequent answers to its most informative questions."""
-    room = (width - 22 - 9) // 3 - 2
-    leaves = z["leaves"][:3]
+    labels = report["nodes"][z["node"]]["labels"]
+    states = _shortened([z["name"], *labels], 22)
+    room = (width - max(state.cell_len for state in states) - 9) // TYPICAL - 2
+    leaves = z["leaves"][:TYPICAL]
     names = _shortened([report["nodes"][u["node"]]["name"] for u in leaves], room)
     grid = Grid(box=RULED, padding=(0, GAP - 1, 0, 0), show_edge=False, pad_edge=False, header_style="bold")
-    grid.add_column(_shortened([z["name"]], 22)[0], no_wrap=True)
+    grid.add_column(states[0], no_wrap=True)
     grid.add_column("size", justify="right", no_wrap=True)
     for name in names:
         grid.add_column(name, no_wrap=True)
-    states = report["nodes"][z["node"]]["labels"]
     for state, size in enumerate(z["sizes"]):
         cells = [_answer(report["nodes"][u["node"]]["labels"], u["profile"][state], room) for u in leaves]
-        grid.add_row(_shortened([states[state]], 22)[0], _percent(size), *cells)
+        grid.add_row(states[1 + state], _percent(size), *cells)
     return grid
+
+
+def _named(report: TreeReport, everything: bool) -> list[NodeContents]:
+    """The variables in the tables of the latent variables, in the order of the data."""
+    if everything:
+        return [node for node in report["nodes"] if not node["latent"]]
+    shown = {u["node"] for z in report["latents"][:MOST_PROFILES] for u in z["leaves"][:TYPICAL]}
+    return [report["nodes"][v] for v in sorted(shown)][:MOST_VARIABLES]
 
 
 def _top_items(report: TreeReport, z: LatentContents, width: int) -> RenderableType:
@@ -212,19 +241,22 @@ def _top_items(report: TreeReport, z: LatentContents, width: int) -> RenderableT
 
 def _answer(labels: Sequence[str], p: Sequence[float], room: int) -> Text:
     best = max(range(len(p)), key=p.__getitem__)
-    return Text.assemble(_shortened([labels[best]], room - 5)[0], f" {100 * p[best]:.0f} %")
+    return Text.assemble(_shortened(labels, room - 6)[best], f" {100 * p[best]:.0f} %")
 
 
-def _steps(steps: Sequence[StepContents], criterion: str | None, everything: bool) -> RenderableType:
-    grid = _grid("step", "operation", criterion or "score", "log-lik.", "dimension", "seconds", texts=2)
+def _steps(steps: Sequence[StepContents], criterion: str | None, width: int, everything: bool) -> RenderableType:
+    timed = any(step["seconds"] is not None for step in steps)
+    heads = [criterion or "score", "log-lik.", "dimension", *(["seconds"] if timed else [])]
+    grid = _grid("step", "operation", *heads, texts=2)
+    room = max(width - 44 - (9 if timed else 0), 20)
     shown = steps if everything else steps[-MOST_STEPS:]
     for i, step in enumerate(shown, len(steps) - len(shown)):
         numbers = [_decimals(value, 2) for value in (shown_score(step["score"], criterion), step["log_likelihood"])]
         grid.add_row(
             str(i),
-            _shortened([step["operation"]], 32)[0],
+            _shortened([step["operation"]], room)[0],
             *numbers,
             _decimals(step["dimension"], 0),
-            _decimals(step["seconds"], 1),
+            *([_decimals(step["seconds"], 1)] if timed else []),
         )
     return grid

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._files import encoded
-from .._information import Curve, InformationCurves, edge_information, entropy_of
+from .._information import Curve, InformationCurves, edge_information, entropy_of, weighted_entropy
 from .._model import Model
 from .._table import Table, as_table
 from .._types import FloatArray
@@ -32,7 +32,15 @@ from ._contents import (
     TreeContents,
 )
 
-__all__ = ["at_maximum", "checked_trace", "estimate_contents", "finite", "share_missing", "tree_contents"]
+__all__ = [
+    "at_maximum",
+    "checked_trace",
+    "estimate_contents",
+    "finite",
+    "share_missing",
+    "tree_contents",
+    "weighted_rows",
+]
 
 MOST_LEAVES = 12
 """How many manifest variables are listed for each latent one, unless another number is asked for."""
@@ -87,7 +95,7 @@ def tree_contents(
         "curves": {"exact": curves.exact, "rows": curves.n_rows, "short": n_short},
         "fit": _course(judged) if own and judged is not None else None,
         "trace": checked_trace(trace if trace is not None else model.provenance.get("trace", ())),
-        "provenance": {name: value for name, value in encoded(dict(model.provenance)).items() if name != "trace"},
+        "provenance": encoded({name: value for name, value in model.provenance.items() if name != "trace"}),
     }
 
 
@@ -168,6 +176,7 @@ def _judgement(fit: Fit | None, impossible: NDArray[np.bool_]) -> Judgement:
     if fit is None:
         return {
             "n": None,
+            "n_weighted": None,
             "n_patterns": None,
             "missing": None,
             "log_likelihood": None,
@@ -179,6 +188,7 @@ def _judgement(fit: Fit | None, impossible: NDArray[np.bool_]) -> Judgement:
     table = as_table(fit.table)
     return {
         "n": float(table.n),
+        "n_weighted": weighted_rows(table),
         "n_patterns": table.n_patterns,
         "missing": share_missing(table),
         "log_likelihood": finite(fit.log_likelihood),
@@ -204,6 +214,13 @@ def estimate_contents(estimate: Estimate) -> EstimateContents:
 def share_missing(table: Table) -> float:
     """Share of the cells that are missing."""
     return float(table.weights @ (table.codes < 0).mean(axis=1) / table.weights.sum())
+
+
+def weighted_rows(table: Table) -> int | None:
+    """Rows whose weights are no counts. A count means repeating the row, and needs no word."""
+    counts = np.array_equal(table.weights, np.round(table.weights))
+    own_size = table.n != table.weights.sum()  # a sample size that was given is not a sum of weights
+    return None if counts or own_size else int((table.inverse >= 0).sum())
 
 
 def _score(criterion: Callable[[Fit], float], fit: Fit) -> float | None:
@@ -266,7 +283,7 @@ def _in_data(posterior: FloatArray | None, fit: Fit | None) -> LatentInData:
         possible = ~np.isnan(p[:, 0])
         weights, p = weights[possible], p[possible]
     most = float(weights.sum()) * math.log(max(p.shape[1], 1))
-    relative = 1 - float(weights @ entropy_of(p)) / most if most > 0 else 1.0
+    relative = 1 - weighted_entropy(weights, p) / most if most > 0 else 1.0
     return {"counts": (weights @ p).tolist(), "relative_entropy": relative}
 
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+from ...errors import DataError
 from ...relate import Relation
-from ._axes import axes, plain
+from ._axes import axes, plain, pyplot
 
-__all__ = ["plot_curve"]
+__all__ = ["plot_curve", "plot_curves"]
 
 
 def plot_curve(found: Relation, covariate: str, ax: Any = None) -> Any:
@@ -43,3 +44,28 @@ def plot_curve(found: Relation, covariate: str, ax: Any = None) -> Any:
     ax.set_ylim(0, 1)
     ax.legend()
     return ax
+
+
+def plot_curves(found: Relation) -> Any:
+    """Draw the class probabilities along each covariate, a panel for each.
+
+    Parameters
+    ----------
+    found : Relation
+        What :func:`latentree.relate.relate` found.
+
+    Returns
+    -------
+    Figure
+    """
+    names = list(found.task.design.levels)
+    if not names:
+        raise DataError("The classes were not related to covariates.")
+    size = (4.0 * len(names) + 0.8, 3.6)
+    figure, panels = pyplot().subplots(1, len(names), layout="constrained", sharey=True, squeeze=False, figsize=size)
+    for ax, name in zip(panels[0], names, strict=True):
+        plot_curve(found, name, ax)
+        if ax is not panels[0, 0]:
+            ax.get_legend().remove()
+            ax.set_ylabel("")
+    return figure

@@ -51,6 +51,7 @@
     });
     gone.forEach((node) => node.remove());
     copy.removeAttribute("class");
+    copy.removeAttribute("style");
     copy.setAttribute("viewBox", `${box.x} ${box.y} ${box.width} ${box.height}`);
     copy.setAttribute("width", box.width);
     copy.setAttribute("height", box.height);

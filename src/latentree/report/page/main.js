@@ -2,6 +2,7 @@
 (function (LT) {
   "use strict";
   const { h, $ } = LT;
+  const kept = (content) => content.flat(Infinity).filter(Boolean);
 
   class Page {
     constructor(data) {
@@ -33,7 +34,7 @@
       const still = (content) => ({ content });
       this.tabs = [
         ["overview", "Model", () => still(LT.overview(this))],
-        ["node", "Selected", () => still([h("p", { class: "muted" }, "Click a node or an edge of the tree.")])],
+        ["node", "Selected", () => still([h("p", { class: "muted" }, this.profiles ? "Click a row of the profiles." : "Click a node or an edge of the tree.")])],
         ["what", "What if", () => still(LT.whatIf(this))],
       ];
       if (model.data && Object.keys(model.latents).length) this.tabs.push(["rows", "Rows", () => LT.dataPanel(this)]);
@@ -79,7 +80,7 @@
       }
       if (!this.panels[id]) {
         this.panels[id] = this.tabs.find((tab) => tab[0] === id)[2]();
-        $(`#panel-${id}`).append(...this.panels[id].content.flat(Infinity).filter(Boolean));
+        $(`#panel-${id}`).append(...kept(this.panels[id].content));
       }
       this.opened = id;
       this.mark(id, true);
@@ -146,7 +147,7 @@
         scrolled = panel.parentNode.scrollTop,
         focused = stay ? document.activeElement?.closest("tr")?.rowIndex : null;
       this.open("node");
-      panel.replaceChildren(...content.flat(Infinity).filter(Boolean));
+      panel.replaceChildren(...kept(content));
       panel.parentNode.scrollTop = stay ? scrolled : 0;
       if (stay && focused) panel.querySelectorAll("table.states")[0]?.rows[focused]?.querySelector("button")?.focus();
     }
@@ -156,7 +157,7 @@
       if (this.ready) view.drawBars(model.beliefs);
       view.setGiven(model.evidence);
       if (this.selected?.node !== undefined && this.opened !== "node") {
-        $("#panel-node").replaceChildren(...LT.nodePanel(this, this.selected.node).flat(Infinity).filter(Boolean));
+        $("#panel-node").replaceChildren(...kept(LT.nodePanel(this, this.selected.node)));
       }
       $("#tab-what").textContent = model.evidence.size ? `What if (${model.evidence.size})` : "What if";
     }

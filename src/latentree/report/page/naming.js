@@ -65,7 +65,9 @@
           h(
             "p",
             { class: "small" },
-            "Select a latent variable to name it and its states. ",
+            page.profiles
+              ? "Click a class in the legend to name the classes. "
+              : "Select a latent variable to name it and its states. ",
             LT.button("Save the names", () => LT.save("names.json", LT.namesFile(), "application/json"), {
               id: "save-names",
             }),

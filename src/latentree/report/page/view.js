@@ -6,7 +6,9 @@
     PILL = 22,
     FAR = 0.62 /* below, names of leaves would be too small to read */,
     READ = 11 /* pixels: how large names of latent variables are at least drawn on the screen */,
-    LEGEND = 36;
+    LEAF = 10 /* pixels: how large names of leaves are drawn around a radial tree from afar */,
+    LEGEND = 36,
+    RADIAL = 18 /* characters of latent names in a radial tree */;
 
   class TreeView {
     /* svg: what Python drew; model: the page's data; on: {node, edge} called with what is clicked. */
@@ -95,8 +97,8 @@
     }
 
     label(v) {
-      const name = LT.shortened(this.model.name[v]);
-      if (!this.isInner(v)) return name;
+      if (!this.isInner(v)) return LT.shortened(this.model.name[v]);
+      const name = LT.shortened(this.model.name[v], this.style === "radial" ? RADIAL : undefined);
       const hidden = this.folded.has(v) ? ` +${LT.below(this.children, v).length}` : "";
       return `${name} (${this.model.card[v]})${hidden}`;
     }
@@ -159,10 +161,8 @@
       const { slot, nSlots } = this.arrangement;
       this.room = [];
       const radii = [...this.places.values()].map((at) => at.radius).filter((r) => r > 0);
-      this.ring = Math.min(
-        ...radii,
-        Infinity,
-      ); /* all rings are as far apart as the first is from the middle, or more */
+      this.outer = Math.max(...radii, 0);
+      this.ring = Math.min(...radii, Infinity); /* all rings are as far apart as the first from the middle, or more */
       for (const [v, at] of this.places) {
         if (!this.isInner(v)) continue;
         const own = this.folded.has(v) ? [] : this.children[v];
@@ -184,13 +184,8 @@
         const length = inner ? this.widths[v] - 18 : BAR,
           height = inner ? 2.6 : 9,
           top = inner ? PILL / 2 - 4 : -4.5;
-        let x = inner
-          ? at.angle === null
-            ? 9
-            : 9 - this.widths[v] / 2
-          : at.angle !== null && Math.cos(at.angle) < 0
-            ? -BAR
-            : 0;
+        const flat = at.angle === null;
+        let x = inner ? 9 - (flat ? 0 : this.widths[v] / 2) : !flat && Math.cos(at.angle) < 0 ? -BAR : 0;
         rects.forEach((rect, i) => {
           const width = length * posteriors[v][i];
           rect.setAttribute("x", LT.round(x));
@@ -204,7 +199,14 @@
 
     /* ---- looking ---- */
 
-    bounds() {
+    /* How large names of leaves are drawn: 1, more around a radial tree from afar, or 0, not at all. */
+    leafScale(zoom) {
+      if (zoom >= FAR) return 1;
+      const apart = (2 * Math.PI * this.outer * zoom) / Math.max(this.arrangement.nSlots, 1);
+      return this.style === "radial" && !this.crowded && apart >= LEAF + 3 ? LEAF / 12 / zoom : 0;
+    }
+
+    bounds(leaf = this.leaf) {
       let left = Infinity,
         top = Infinity,
         right = -Infinity,
@@ -217,7 +219,7 @@
       };
       for (const [v, at] of this.places) {
         const inner = this.isInner(v),
-          reach = inner ? this.widths[v] : TEXT_AT + LT.measured(this.label(v));
+          reach = inner ? this.widths[v] : leaf ? TEXT_AT + leaf * LT.measured(this.label(v)) : BAR;
         if (at.angle === null) {
           take(at.x, at.y - 14);
           take(at.x + reach, at.y + 14);
@@ -245,11 +247,14 @@
         [box.x, box.y, box.width, box.height].map((n) => Math.round(n * 100) / 100).join(" "),
       );
       this.setFar(this.zoom < FAR);
+      this.leaf = this.leafScale(this.zoom);
+      this.svg.classList.toggle("named", this.far && this.leaf > 0);
+      this.svg.style.setProperty("--leaf", `${12 * this.leaf}px`);
       this.label_boxes();
     }
 
     /* Names of latent variables keep a size that can be read, as on a map: where two would overlap, the one further from
-       the middle is left out until there is room. What overlaps does not depend on where the view is. */
+       the middle is left out until there is room. */
     label_boxes() {
       const key = `${this.version} ${this.zoom.toFixed(4)} ${this.far}`;
       if (this.boxed === key) return;
@@ -287,10 +292,21 @@
     }
 
     fit() {
-      const all = this.bounds(),
-        { width, height } = this.size(),
+      const { width, height } = this.size(),
         free = Math.max(height - LEGEND, 0.8 * height);
-      const zoom = Math.min(width / all.width, free / all.height, 1.3);
+      const whole = (leaf, most) => {
+        const all = this.bounds(leaf);
+        return { all, leaf, zoom: Math.min(width / all.width, free / all.height, most) };
+      };
+      this.crowded = false;
+      let found = whole(1, 1.3);
+      for (let tries = 0; found.zoom < FAR && found.leaf; tries++) {
+        const leaf = this.leafScale(found.zoom); /* the further, the larger */
+        if (leaf && leaf <= 1.005 * found.leaf) break;
+        this.crowded = !leaf || tries >= 20; /* no room for the tree */
+        found = whole(this.crowded ? 0 : leaf, 0.999 * FAR);
+      }
+      const { all, zoom } = found;
       const w = width / zoom,
         h = free / zoom;
       this.show({
