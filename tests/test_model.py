@@ -11,7 +11,7 @@ import pytest
 import strategies as own
 from hypothesis import given, strategies as st
 
-from latentree._model import Counts, Model, normalised, row_starts, row_sums, spread
+from latentree._model import Counts, Model, normalised, reordering, row_starts, row_sums, spread
 from latentree._table import Table
 from latentree._tree import Tree
 from latentree._variables import Variable, numbered
@@ -247,3 +247,33 @@ def test_a_state_that_never_occurs_gets_the_old_root_s_distribution():
     np.testing.assert_allclose(other.table("x1"), [[1.0, 0.0]])
     np.testing.assert_allclose(other.table("z"), [[0.25, 0.75], [0.25, 0.75]])
     assert other.provenance == {"method": "by hand"}
+
+
+@given(own.models(), st.randoms(use_true_random=False))
+def test_tables_done_many_at_a_time_are_those_done_one_by_one(model, random):
+    tree = model.tree
+    expected = [model.table(0)[0]]
+    for v in range(1, tree.n_nodes):
+        expected.append(expected[tree.parent[v]] @ model.table(v))
+    for ours, theirs in zip(model.marginals(), expected, strict=True):
+        assert ours == pytest.approx(theirs, abs=1e-14)
+    nodes = list(range(tree.n_nodes))
+    random.shuffle(nodes)
+    flat = np.concatenate([model.table(v).ravel() for v in nodes])
+    assert np.array_equal(model.parameters[tree.entries(np.array(nodes))], flat)
+    for group, entries in tree.alike:
+        assert all(
+            np.array_equal(model.parameters[e], model.table(int(v))) for v, e in zip(group, entries, strict=True)
+        )
+    assert sorted(v for group, _ in tree.alike for v in group) == list(range(tree.n_nodes))
+
+
+@given(own.models(), st.randoms(use_true_random=False))
+def test_states_put_in_other_orders_all_at_once(model, random):
+    tree = model.tree
+    orders = {int(z): np.array(random.sample(range(k := int(tree.cardinality[z])), k)) for z in tree.latent}
+    moved = model.with_parameters(model.parameters[reordering(tree, orders)])
+    for v in range(tree.n_nodes):
+        table = model.table(v)[:, orders.get(v, np.arange(tree.cardinality[v]))]
+        above = orders.get(int(tree.parent[v])) if v else None
+        assert np.array_equal(moved.table(v), table if above is None else table[above])

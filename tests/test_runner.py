@@ -23,7 +23,7 @@ from latentree._tree import Tree
 from latentree._variables import Variable, numbered
 from latentree.checkpoint import Checkpoint, fingerprint
 from latentree.errors import FileFormatError, ParameterError
-from latentree.runner import Budget, Progress, StopReason, run, spawn
+from latentree.runner import Budget, Progress, StopReason, run, spawn, until
 
 GENERATORS = [np.random.PCG64, np.random.PCG64DXSM, np.random.MT19937, np.random.Philox, np.random.SFC64]
 
@@ -545,3 +545,17 @@ def test_a_damaged_model_in_a_checkpoint_is_refused():
     del packed["parent"]
     with pytest.raises(FileFormatError, match="damaged"):
         checkpoints.unpack_model(packed, model.variables)
+
+
+def test_clocks_of_a_thread_run_out_when_nobody_waits_for_it():
+    over = threading.Event()
+    seen = []
+
+    def task():
+        clock = Budget().start()
+        seen.append(clock.expired)
+        over.set()
+        return run(0, lambda x: (x + 1, None), budget=clock).reason
+
+    assert until(over, task) is StopReason.TIME
+    assert seen == [False] and not Budget().start().expired

@@ -60,13 +60,12 @@ class Model:
             raise ModelError(
                 f"The tree has {tree.n_variables} manifest nodes but {len(variables)} variables were given."
             )
-        for v, node in zip(variables, tree.manifest, strict=True):
-            if v.cardinality != tree.cardinality[node]:
-                raise ModelError(
-                    f"Variable '{v.name}' has {v.cardinality} states but its node has {tree.cardinality[node]}."
-                )
-        names = {tree.names[node]: v.name for v, node in zip(variables, tree.manifest, strict=True)}
-        if any(a != b for a, b in names.items()):
+        for v, k in zip(variables, tree.cardinality[tree.manifest].tolist(), strict=True):
+            if v.cardinality != k:
+                raise ModelError(f"Variable '{v.name}' has {v.cardinality} states but its node has {k}.")
+        before, after = [tree.names[node] for node in tree.manifest.tolist()], [v.name for v in variables]
+        if before != after:
+            names = dict(zip(before, after, strict=True))
             taken = {v.name for v in variables}
             if len(taken) < len(variables):
                 twice = next(v.name for i, v in enumerate(variables) if v.name in {u.name for u in variables[:i]})
@@ -173,9 +172,23 @@ class Model:
 
     def marginals(self) -> list[FloatArray]:
         """P(node) for every node."""
-        out = [self.table(0)[0]]
-        for v in range(1, self.tree.n_nodes):
-            out.append(out[self.tree.parent[v]] @ self.table(v))
+        return list(self._marginals)
+
+    @cached_property
+    def _marginals(self) -> list[FloatArray]:
+        tree, tables = self.tree, self._tables
+        parent, inner = tree.parent.tolist(), np.zeros(tree.n_nodes, dtype=bool)
+        inner[tree.parent[1:]] = inner[0] = True
+        out = [tables[0][0]] * tree.n_nodes
+        for v in np.flatnonzero(inner)[1:].tolist():
+            out[v] = out[parent[v]] @ tables[v]
+        for nodes, entries in tree.alike:  # the ends of branches, of which most nodes are, many at once
+            ends = ~inner[nodes]
+            if ends.any():
+                above = np.array([out[parent[v]] for v in nodes[ends].tolist()])
+                found = (above[:, None] @ self.parameters[entries[ends]])[:, 0]
+                for v, p in zip(nodes[ends].tolist(), found, strict=True):
+                    out[v] = p
         return out
 
     def __eq__(self, other: object) -> bool:
@@ -205,11 +218,22 @@ class Model:
 
     def rerooted(self, node: str | int) -> Model:
         """The same distribution with the tree hung up at another node."""
-        target = self.tree.node(node)
-        tables = {v: self.table(v) for v in range(self.tree.n_nodes)}
-        walk_root(tables, self.tree.path_from_root(target))
-        tree, old = self.tree.rerooted(target)
-        return Model(tree, self.variables, np.concatenate([tables[v].ravel() for v in old]), self.provenance)
+        return Model(*self.laid_out(*self.tree.rerooted(node)), self.provenance)
+
+    def laid_out(self, tree: Tree, old: NDArray[np.intp]) -> tuple[Tree, tuple[Variable, ...], FloatArray]:
+        """The parts of a model of the same distribution, on a tree that differs in its root and the order of nodes.
+
+        ``old`` says where each of the nodes is in this one.
+        """
+        path = self.tree.path_from_root(int(old[0]))
+        turned = {v: self._tables[v] for v in path}
+        walk_root(turned, path)
+        same = ~np.isin(old, path)
+        flat = np.empty(tree.size)
+        flat[tree.entries(np.flatnonzero(same))] = self.parameters[self.tree.entries(old[same])]
+        for v in np.flatnonzero(~same).tolist():
+            flat[tree.offsets[v] : tree.offsets[v + 1]] = turned[int(old[v])].ravel()
+        return tree, self.variables, flat
 
     # ---- conveniences, imported when called -------------------------------------------------------------
 
@@ -386,13 +410,21 @@ def _above_zero(logs: FloatArray) -> FloatArray:
 
 def reordered(tree: Tree, vector: FloatArray, node: int, order: NDArray[np.intp]) -> FloatArray:
     """A flat vector with the states of one latent node in another order."""
-    out = vector.copy()
-    own = slice(*tree.offsets[node : node + 2])
-    out[own] = vector[own].reshape(tree.rows[node], -1)[:, order].ravel()
-    for c in tree.children[node]:
-        own = slice(*tree.offsets[c : c + 2])
-        out[own] = vector[own].reshape(tree.rows[c], -1)[order].ravel()
-    return out
+    return vector[reordering(tree, {node: order})]
+
+
+def reordering(tree: Tree, orders: Mapping[int, NDArray[np.intp]]) -> NDArray[np.int64]:
+    """Where each entry of a flat vector comes from if the states of some latent nodes are put in another order."""
+    first = np.cumsum(tree.cardinality, dtype=np.int64) - tree.cardinality
+    state = np.arange(int(tree.cardinality.sum())) - np.repeat(first, tree.cardinality)  # before, of each state now
+    for v, order in orders.items():
+        state[first[v] : first[v] + len(order)] = order
+    sizes = np.diff(tree.offsets)
+    node, own = np.repeat(np.arange(tree.n_nodes), sizes), np.arange(tree.size)
+    row, column = np.divmod(own - tree.offsets[node], tree.cardinality[node])
+    above = np.where(node == 0, 0, state[np.where(node == 0, 0, first[tree.parent[node]] + row)])
+    source: NDArray[np.int64] = tree.offsets[node] + above * tree.cardinality[node] + state[first[node] + column]
+    return source
 
 
 def row_starts(tree: Tree) -> NDArray[np.int64]:

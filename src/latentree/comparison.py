@@ -14,7 +14,7 @@ import numpy as np
 from . import score as criteria
 from ._data import Data
 from ._options import Whole
-from ._scale import lower_is_better, shown_score
+from ._scale import direction, lower_is_better, shown_score
 from ._table import Table
 from .diagnostics import SAME_OPTIMUM, findings, starts_at_best
 from .dimension import effective_dimension
@@ -138,7 +138,8 @@ class Comparison:
     def _repr_html_(self) -> str:
         from .report._notebook import table_html
 
-        return table_html(self.to_frame(), best={name: self.best_n_classes(name) for name in self.scores[:1]})
+        best = {name: self.best_n_classes(name) for name in self.scores[:1]}
+        return table_html(self.to_frame(), best=best, note=f"{self.scores[0]}: {direction(self.scores[0])}.")
 
 
 def compare_classes(
@@ -331,6 +332,8 @@ def bootstrap_tests(
         Told the number of classes before each test; gives what takes its progress events.
     **options
         Those of :func:`latentree.score.bootstrap_lrt`.
+
+    After Ctrl-C in one of the tests, those that would follow are not made.
     """
     found: dict[int, criteria.BootstrapLrt | LatentreeError] = {}
     known = list(fits)
@@ -342,6 +345,8 @@ def bootstrap_tests(
                 test = criteria.bootstrap_lrt(table, k, rng=rng, fits=known, on_progress=on_progress, **options)
                 known += [test.null, test.alternative]
                 found[k] = test
+                if test.reason is StopReason.INTERRUPTED:
+                    break
             except LatentreeError as error:
                 found[k] = error
     return found

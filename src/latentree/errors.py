@@ -31,6 +31,7 @@ _LONGEST = 3_000
 SHELL_NAMES = {
     "checkpoint": "resume",
     "n_classes": "classes",
+    "outcome_kind": "kind",
     "random_state": "seed",
     "rng": "seed",
     "sample_weight": "weights",

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 import os
+import threading
 import time
 from collections.abc import Callable, Mapping
 from contextvars import ContextVar
@@ -29,6 +30,7 @@ PAUSE = 20.0
 
 State = TypeVar("State")
 Info = TypeVar("Info")
+T = TypeVar("T")
 
 
 # ---- how long, and why it ended -----------------------------------------------------------------------------
@@ -82,6 +84,8 @@ class Clock:
     @property
     def remaining(self) -> float:
         """Seconds left, 0 when the time is over, infinity without a limit."""
+        if stopping():
+            return 0.0
         limit = math.inf if self.budget.seconds is None else float(self.budget.seconds)
         return max(limit - self.elapsed, 0.0)
 
@@ -99,6 +103,34 @@ class Clock:
         Budget(seconds=None, iterations=20)
         """
         return Budget(None if self.budget.seconds is None else self.remaining, iterations)
+
+
+_stop: ContextVar[threading.Event | None] = ContextVar("latentree_stop", default=None)
+
+
+def stopping() -> bool:
+    """Whether nobody waits for the result of this thread any more: all its clocks have run out."""
+    event = _stop.get()
+    return event is not None and event.is_set()
+
+
+def until(event: threading.Event, task: Callable[..., T], *args: Any) -> T:
+    """Do a task in a thread of its own, whose clocks run out when the event is set.
+
+    Signals reach only the main thread, and threads cannot be ended from outside.
+
+    Examples
+    --------
+    >>> over = threading.Event()
+    >>> over.set()
+    >>> until(over, lambda: Budget().start().expired), Budget().start().expired
+    (True, False)
+    """
+    token = _stop.set(event)
+    try:
+        return task(*args)
+    finally:
+        _stop.reset(token)
 
 
 class StopReason(Enum):

@@ -8,6 +8,7 @@ import subprocess
 import sys
 import time
 from dataclasses import replace
+from pathlib import Path
 
 import click
 import numpy as np
@@ -138,6 +139,8 @@ def test_statistics_that_no_time_is_left_for_are_left_out_and_that_is_said(run):
     assert Finishing(
         float("inf"), interrupted=False, last=time.monotonic() + 1, for_statistics=2.0
     ).without_statistics()
+    enough = Finishing(float("inf"), interrupted=False, for_statistics=1.0)
+    assert enough.without_statistics(complete=False) and not enough.without_statistics()
     short = described(None).without_statistics("No time was left for statistics.")
     assert "No time was left for statistics." in short.to_html().html and "<h2>Fit</h2>" not in short.to_html().html
 
@@ -188,3 +191,70 @@ def test_text_is_shown_without_the_libraries_of_statistics():
     """Loading them takes longer than showing a result does."""
     code = "import sys, latentree.report._text; assert not [m for m in sys.modules if m.startswith('scipy')]"
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_intervals_that_no_time_is_left_for_are_left_out(run, monkeypatch):
+    """Of a latent class model of 200,000 rows they take many times the second of grace."""
+    import latentree.cli.limit as limit
+
+    run("fit", "carcinoma", "--classes", "2", "--report", "whole.html")
+    assert "95 % intervals" in Path("whole.html").read_text(encoding="utf-8")
+    monkeypatch.setattr(limit, "INTERVALS", 1e9)
+    run("fit", "carcinoma", "--classes", "2", "--time-limit", "60", "--report", "short.html")
+    page = Path("short.html").read_text(encoding="utf-8")
+    assert "No time was left for statistics" in page and "95 % intervals" not in page
+
+
+def test_ctrl_c_while_the_reviewers_pack_is_made_keeps_the_fit(run, monkeypatch):
+    import latentree.report
+
+    def broken(*_, **__):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(latentree.report, "reviewer_report", broken)
+    done = run("fit", "carcinoma", "--classes", "1-2", "--reviewer", "--out", "m.json", "--report", "r.html", code=130)
+    assert "what reviewers ask for is missing, and 'r.html' is not written" in done.stderr
+    assert lt.load("m.json").tree.n_nodes == 8 and not Path("r.html").exists()
+
+
+def test_ctrl_c_in_a_bootstrap_test_keeps_those_before(run, monkeypatch):
+    from latentree import comparison
+
+    made, original = [], comparison.bootstrap_tests
+
+    def second_is_broken(table, numbers, **options):
+        made.append(numbers)
+        if len(made) == 2:
+            raise KeyboardInterrupt
+        return original(table, numbers, **options)
+
+    monkeypatch.setattr(comparison, "bootstrap_tests", second_is_broken)
+    done = run("compare", "carcinoma", "--classes", "1-4", "--bootstrap", "19", code=130)
+    assert "1 against 2" in done.stdout and "2 against 3" not in done.stdout and len(made) == 2
+    assert "these are the fits and tests so far" in done.stderr
+
+
+def test_garbage_is_collected_again_after_a_command(run):
+    import gc
+
+    run("fit", "carcinoma", "--classes", "2")
+    assert gc.isenabled()
+
+
+def test_ctrl_c_while_the_program_loads_is_said_without_a_traceback():
+    code = (
+        "import sys\nclass Broken:\n    def find_spec(self, name, path=None, target=None):\n"
+        "        if name == 'latentree.cli.app': raise KeyboardInterrupt\n"
+        "sys.meta_path.insert(0, Broken())\nfrom latentree.cli import main\nmain()"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (130, "Interrupted.\n")
+
+
+def test_large_documents_have_one_line_for_each_key(run, monkeypatch):
+    from latentree.cli import output
+
+    small = json.loads(run("fit", "carcinoma", "--classes", "2", "--json").stdout)
+    monkeypatch.setattr(output, "LARGE", 100)
+    lines = run("fit", "carcinoma", "--classes", "2", "--json").stdout.splitlines()
+    assert json.loads("\n".join(lines)).keys() == small.keys() and len(lines) == len(small) + 2

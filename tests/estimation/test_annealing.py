@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from studies.estimation import equal_weight_independence, indicator_correlations
+from studies.estimation_runs import equal_weight_independence, indicator_correlations
 
 from latentree._model import Model, random_parameters
 from latentree._table import Table

@@ -16,9 +16,10 @@ from latentree._folds import fold_weights, training_parts
 from latentree._variables import numbered
 from latentree.engine._plan import Plan
 from latentree.estimation import evaluate, smoothed
+from latentree.estimation._em import EmRuns
 from latentree.estimation._smoothing import STRENGTHS, Estimate, Pull, _counts_like, choose_pull
 from latentree.infer import sample_table
-from latentree.runner import Budget
+from latentree.runner import Budget, StopReason
 
 QUICK = {"trials": 0}
 
@@ -311,12 +312,36 @@ def test_counts_are_the_same_in_every_rooting(data):
 
 
 def test_without_time_probabilities_are_pulled_by_the_counts_that_are_known(monkeypatch):
-    """After Ctrl-C nothing else is computed: the counts are those of the fit."""
+    """After Ctrl-C hardly anything is computed: the counts are those of the fit, and one pass judges the result."""
     fit = lt.learn(lt.datasets.load("hiv_test"), rng=np.random.default_rng(0), prior=None).fit
-    passes = []
-    monkeypatch.setattr(Plan, "evaluate", lambda *_, **__: passes.append(1))
+    passes, evaluated = [], Plan.evaluate
+    monkeypatch.setattr(Plan, "evaluate", lambda self, p, **more: passes.append(p) or evaluated(self, p, **more))
+    monkeypatch.setattr("latentree.estimation._smoothing.fit_em", None)
     again, estimate = smoothed(fit, budget=Budget(seconds=0))
     monkeypatch.undo()
-    assert not passes and estimate.chosen == "default"
+    assert len(passes) == 1 and estimate.chosen == "default" and again.reason is StopReason.TIME
     assert again.log_likelihood == pytest.approx(evaluate(again.model, fit.table).log_likelihood)
     assert (again.model.parameters > 1e-9).all()
+
+
+def test_ctrl_c_ends_the_choice_of_a_prior(monkeypatch):
+    """In the midst of it, no other prior is looked at; between two looks of the engine, nothing is lost."""
+    fit = lt.fit_classes(lt.datasets.load("carcinoma"), 2, rng=np.random.default_rng(0))
+    calls, advance = [], EmRuns.advance
+
+    def stopped(self, *args, **more):
+        calls.append(1)
+        return StopReason.INTERRUPTED if len(calls) == 3 else advance(self, *args, **more)
+
+    monkeypatch.setattr(EmRuns, "advance", stopped)
+    choice = choose_pull(fit.model, fit.table)
+    assert choice.stopped is StopReason.INTERRUPTED and len(calls) == 3
+    monkeypatch.undo()
+
+    def broken(*_, **__):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("latentree.estimation._smoothing.training_parts", broken)
+    again, estimate = smoothed(fit)
+    assert again.reason is StopReason.INTERRUPTED and estimate.chosen == "default"
+    assert (again.model.parameters > 0).all()

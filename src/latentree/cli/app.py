@@ -50,7 +50,7 @@ FAILED, MISUSED, INTERRUPTED = 1, 2, 130
 EXITS = {
     0: "Done.",
     FAILED: "Something is wrong with the data, the model or a file; the message says what.",
-    MISUSED: "Wrong usage: an unknown option, a missing argument, a value that cannot be.",
+    MISUSED: "Wrong usage: an unknown option, a missing argument, an invalid value.",
     INTERRUPTED: "Interrupted by Ctrl-C; 'learn', 'fit', 'sample' and 'power' still show and write what there is.",
 }
 

@@ -28,7 +28,7 @@ latentree assign model.json survey.csv | head
 @rows_out_option("the rows")
 @force_option
 def command(model: str, data: str, out: str | None, force: bool, as_json: bool, **reading: Any) -> None:
-    """Tell which class each row belongs to.
+    """Assign each row to its most probable class.
 
     MODEL is a model file, DATA the data: a file, '-' for standard input, or a data set of latentree by name. They are
     read as the model's own data were, unless options say otherwise. The result has all rows and columns of DATA in
@@ -62,11 +62,12 @@ def command(model: str, data: str, out: str | None, force: bool, as_json: bool, 
     elif not as_json:
         print_rows(joined(weighed(source.frame), added))
     if as_json:
+        from ..formats._cells import plain_cells
         from .score import scores
 
         document: dict[str, Any] = {"data": source.name, **scores(loaded, table)}
         document |= {"seed": loaded.provenance.get("seed")}
-        emit(document | ({"columns": added} if out is None else {}))
+        emit(document | ({"columns": {n: plain_cells(c) for n, c in added.items()}} if out is None else {}))
 
 
 def _in_pieces(

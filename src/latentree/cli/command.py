@@ -85,7 +85,7 @@ class Command(click.Command):
     def invoke(self, ctx: click.Context) -> Any:
         """Run it, with warnings as notes on standard error."""
         own = ctx.ensure_object(Session)
-        with _noting_warnings(own), shown_on(own.scale):
+        with own.running(), _noting_warnings(own), shown_on(own.scale):
             return super().invoke(ctx)
 
 

@@ -69,7 +69,10 @@ def command(data: str, bootstrap: int | None, tables: str | None, as_json: bool,
     Outputs("compare", {"--resume": (CHECKPOINT, options["resume"]), "--tables": (TABLES, tables)}, [data])
     source, table = read_to_learn(data, options)
     comparison = fitted(table, options, scores, baseline=True, clock=clock_for(options["time_limit"], table))
-    tests = {} if bootstrap is None or comparison.interrupted else _tests(table, comparison, bootstrap, options)
+    tests: Tests = {}
+    stopped = comparison.interrupted
+    if bootstrap is not None and not stopped:
+        stopped = _tested(tests, table, comparison, bootstrap, options)
     if tables is not None:
         comparison.save_tables(tables)
         note(f"Tables written to '{tables}'.")
@@ -80,9 +83,9 @@ def command(data: str, bootstrap: int | None, tables: str | None, as_json: bool,
         if tests:
             click.echo()
             _show_tests(tests)
-    if comparison.interrupted:
-        note("Interrupted: these are the fits so far.")
-    return INTERRUPTED if comparison.interrupted else 0
+    if stopped:
+        note(f"Interrupted: these are the fits{'' if comparison.interrupted else ' and tests'} so far.")
+    return INTERRUPTED if stopped else 0
 
 
 def _show_tests(tests: Tests) -> None:
@@ -101,16 +104,30 @@ def _show_tests(tests: Tests) -> None:
     grid(["classes", "statistic", "p", "replicates"], rows, right=["statistic", "p", "replicates"])
 
 
-def _tests(table: Table, comparison: Comparison, n_replicates: int, options: dict[str, Any]) -> Tests:
+def _tested(tests: Tests, table: Table, comparison: Comparison, n_replicates: int, options: dict[str, Any]) -> bool:
+    """Test each number of classes against one less, as ``tests``; whether Ctrl-C ended it."""
     from ..comparison import bootstrap_tests
+    from ..errors import LatentreeError
+    from ..runner import StopReason
     from .limit import clock_for
     from .progress import meter
 
     numbers = [row["n_classes"] for row in comparison.table if row["n_classes"] > 1]
     own = {"n_replicates": n_replicates, "n_jobs": options["n_jobs"], "budget": clock_for(options["time_limit"], table)}
-    with meter(len(numbers)) as shown:
-        known = comparison.fits
-        return bootstrap_tests(table, numbers, seed=options["seed"], fits=known, watch=shown.watch, **own)
+    known = list(comparison.fits)
+    try:
+        with meter(len(numbers)) as shown:
+            for k in numbers:
+                tests |= bootstrap_tests(table, [k], seed=options["seed"], fits=known, watch=shown.watch, **own)
+                test = tests[k]
+                if isinstance(test, LatentreeError):
+                    continue
+                if test.reason is StopReason.INTERRUPTED:
+                    return True
+                known += [test.null, test.alternative]
+    except KeyboardInterrupt:  # between two looks at it
+        return True
+    return False
 
 
 def _plain_test(k: int, test: BootstrapLrt | LatentreeError) -> dict[str, Any]:

@@ -87,10 +87,27 @@ def source_to_learn(data: str, options: Mapping[str, Any]) -> Source:
     bins = merged_bins(options["bins"])
     given |= {} if bins is None else {"bins": bins}
     given |= {"keep_levels": True} if options["keep_levels"] else {}
-    source = opened(data, replace(base, **given), options["columns"], options["drop"])
+    drop = list(options["drop"])
+    if drop:  # more than the file leaves out already
+        drop += [f'"{name}"' if "," in name else name for name in base.drop]
+    source = opened(data, replace(base, **given), options["columns"], drop)
     known = source.frame.columns
+    needed = [_without_left_out(own, given, known) for own in (source.recipe, source.used)]
+    source = replace(source, recipe=needed[0], used=needed[1])
     more = {**_missing(source.recipe, options["missing"], known), **_orders(source.recipe, options["order"], known)}
     return replace(source, recipe=replace(source.recipe, **more), used=replace(source.used, **more))
+
+
+def _without_left_out(recipe: Recipe, given: Collection[str], known: Collection[str]) -> Recipe:
+    """What a recipe file says of columns that options leave out is not needed; what options say of them is refused."""
+    chosen = set(recipe.columns or known) - set(recipe.drop)
+    needed: dict[str, Any] = {}
+    for name in ("bins", "missing_in", "order"):
+        own = getattr(recipe, name)
+        if name not in given and isinstance(own, Mapping):
+            kept = {column: how for column, how in own.items() if column in chosen or column not in known}
+            needed[name] = kept or None
+    return replace(recipe, **needed)
 
 
 def in_rows(source: Source) -> Source:

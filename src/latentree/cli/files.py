@@ -9,7 +9,6 @@ replaced only with ``--force``; ``convert`` also replaces a file in which nothin
 from __future__ import annotations
 
 import csv
-import io
 import os
 import re
 import sys
@@ -28,6 +27,7 @@ from .output import Stopped, note, printable
 
 if TYPE_CHECKING:
     from .._model import Model
+    from ..formats._cells import Cells
     from ..formats._recipe import Recipe
     from ..report import Page
 
@@ -217,7 +217,7 @@ class Outputs:
         self.written.append(path)
         note(f"Recipe written to '{path}'.")
 
-    def write_rows(self, columns: Mapping[str, Sequence[Any]], path: str) -> None:
+    def write_rows(self, columns: Mapping[str, Cells], path: str) -> None:
         """Write columns to a CSV, TSV or Parquet file, in one step."""
         from ..formats._csv import write_csv
 
@@ -310,16 +310,18 @@ def _delimiter(path: str) -> str:
     return "\t" if path.lower().removesuffix(".gz").endswith((".tsv", ".tab")) else ","
 
 
-def print_rows(columns: Mapping[str, Sequence[Any]]) -> None:
+ANY_TEXT = "surrogatepass"
+"""How text that is no text, such as halves of characters, comes out as it came in."""
+
+
+def print_rows(columns: Mapping[str, Cells]) -> None:
     """Write columns as CSV to standard output, in UTF-8 as files are, whatever the terminal speaks.
 
     On a terminal, characters that would steer it are shown by their codes.
     """
-    out = io.StringIO(newline="")
-    writer = csv.writer(out, lineterminator="\n")
-    writer.writerow(columns)
-    writer.writerows(zip(*columns.values(), strict=True))
-    text = out.getvalue()
+    from ..formats._cells import csv_text
+
+    lines = csv_text(columns, errors=ANY_TEXT)
     if sys.stdout.isatty():
-        text = printable(text)
-    click.echo(text.encode("utf-8", "surrogatepass"), nl=False)
+        lines = printable(lines.decode(errors=ANY_TEXT)).encode(errors=ANY_TEXT)
+    click.echo(lines, nl=False)

@@ -88,7 +88,7 @@ MODELS, OUTPUT = "Which models", "Output"
 @flag(
     "--statistics",
     OUTPUT,
-    "Also G2 and X2, bivariate residuals, how surely rows belong to their classes, and more scores.",
+    "Also G2 and X2, bivariate residuals, how certain the classes of rows are, and more scores.",
 )
 @flag(
     "--reviewer",
@@ -129,6 +129,8 @@ def command(
     """
     from ..engine._plan import SharedPlans, sharing
     from ..report import describe
+    from ..report._html_report import with_statistics
+    from ..runner import StopReason
     from .data import read_to_learn
     from .files import CHECKPOINT, MODEL, PAGE, ROWS, Outputs
     from .limit import NO_STATISTICS, Limit
@@ -146,7 +148,9 @@ def command(
     score = options["score"]
     scores = (score, *(name for name in ("bic", "aic") if name != score))
     asked = options["classes"]
-    limit = Limit(options["time_limit"], table, rows=assign is not None, statistics=statistics)
+    page = report is not None
+    on_page = page and not reviewer and with_statistics(table.n_variables)
+    limit = Limit(options["time_limit"], table, pages=page, rows=assign is not None, statistics=statistics or on_page)
     if asked is None:
         comparison = learned(table, options, scores, limit.work)
         best = comparison.best()
@@ -155,15 +159,20 @@ def command(
         best = _best(comparison, asked)
     best, estimate = _estimated(best, options, None if comparison.interrupted else limit.work)
     plans: SharedPlans = {}
-    with limit.finishing(comparison.interrupted) as finishing, sharing(plans):
-        short = statistics and finishing.without_statistics()
+    cut = comparison.interrupted or best.reason is StopReason.INTERRUPTED
+    with limit.finishing(cut) as finishing, sharing(plans):
+        intervals = limit.for_intervals(best.model, table) if page and not reviewer else 0.0
+        late = finishing.without_statistics(intervals, complete=best.reason.complete)
+        short = late and bool(statistics or on_page or intervals)
         described = describe(best, statistics=statistics and not short, search=comparison.search, estimate=estimate)
-        described["notes"] += [NO_STATISTICS] if short else []
-    pack = _reviewed(best, comparison, options) if reviewer and not comparison.interrupted else None
-    with outputs.until_interrupted(comparison.interrupted or finishing.interrupted), sharing(plans):
+        described["notes"] += [NO_STATISTICS] if short and statistics else []
+    stopped = cut or finishing.interrupted
+    pack = _reviewed(best, comparison, options, limit.work) if reviewer and not stopped else None
+    unreviewed = reviewer and pack is None
+    with outputs.until_interrupted(stopped or unreviewed), sharing(plans):
         _write(best, described, source, options, outputs, out, assign)
-        if report is not None:
-            outputs.write_page(_page(best, pack), report)
+        if report is not None and not unreviewed:
+            outputs.write_page(_page(best, pack, short), report)
             note(f"Report written to '{report}'.")
         if as_json:
             document = _document(best, described, comparison, source)
@@ -172,7 +181,10 @@ def command(
             _show(described, comparison, everything)
             if pack is not None:
                 click.echo("\n" + pack.to_text(width=max(shutil.get_terminal_size().columns, 100)))
-    if finishing.interrupted and not comparison.interrupted:
+    if unreviewed:
+        left = f", and '{report}' is not written" if report is not None else ""
+        note(f"Interrupted: what reviewers ask for is missing{left}.")
+    if (stopped or unreviewed) and not comparison.interrupted:
         note("Interrupted after the fitting: this is its result.")
         return INTERRUPTED
     if comparison.interrupted:
@@ -245,7 +257,15 @@ def _check_reviewer(reviewer: bool, options: dict[str, Any]) -> None:
         raise click.UsageError("--reviewer is about maximum likelihood: leave out --prior.")
 
 
-def _reviewed(best: Fit, comparison: Comparison, options: dict[str, Any]) -> ReviewerReport:
+def _reviewed(best: Fit, comparison: Comparison, options: dict[str, Any], clock: Clock) -> ReviewerReport | None:
+    """What reviewers ask for, or nothing after Ctrl-C."""
+    try:
+        return _pack(best, comparison, options, clock)
+    except KeyboardInterrupt:
+        return None
+
+
+def _pack(best: Fit, comparison: Comparison, options: dict[str, Any], clock: Clock) -> ReviewerReport:
     """What reviewers ask for; if the number of classes was learned, of 1 to one more than that."""
     from ..comparison import compare_classes
     from ..report import reviewer_report
@@ -255,7 +275,10 @@ def _reviewed(best: Fit, comparison: Comparison, options: dict[str, Any]) -> Rev
     fits = {int(fit.model.tree.cardinality[0]): fit for fit in comparison.fits}
     if comparison.search is not None:
         own = {name: options[name] for name in ("n_init", "tol", "n_jobs")}
-        others = compare_classes(best.table, {*range(1, k + 2)} - {k}, rng=options["seed"], baseline=False, **own)
+        numbers = {*range(1, k + 2)} - {k}
+        others = compare_classes(best.table, numbers, rng=options["seed"], baseline=False, budget=clock.left(), **own)
+        if others.interrupted:
+            raise KeyboardInterrupt
         fits |= {int(fit.model.tree.cardinality[0]): fit for fit in others.fits}
     replicates = 99 if options["bootstrap"] is None else options["bootstrap"]
     with meter(len(fits) - 1) as shown:
@@ -266,14 +289,19 @@ def _reviewed(best: Fit, comparison: Comparison, options: dict[str, Any]) -> Rev
             n_replicates=replicates,
             stop_after=options["stop_after"],
             n_jobs=options["n_jobs"],
+            budget=clock,
             watch=shown.watch,
         )
 
 
-def _page(best: Fit, pack: ReviewerReport | None) -> Page:
-    from ..report import write_report
+def _page(best: Fit, pack: ReviewerReport | None, short: bool) -> Page:
+    from ..report import Report
+    from .limit import NO_STATISTICS
 
-    return write_report(best) if pack is None else pack.to_html()
+    if pack is not None:
+        return pack.to_html()
+    described = Report.of(best)
+    return (described.without_statistics(NO_STATISTICS) if short else described).to_html()
 
 
 def _refuse_learning(options: dict[str, Any]) -> None:

@@ -62,7 +62,7 @@ SEARCH, OUTPUT = "How the tree is found", "Output"
     "--set NAME=VALUE",
     "settings",
     SEARCH,
-    "An option of the method, such as trials=0; an unknown one is answered with a list.",
+    "An option of the method, such as trials=0; an unknown name lists all of them.",
     multiple=True,
 )
 @prior_option(SEARCH, "auto")
@@ -95,9 +95,9 @@ def command(
     the two variables they explain best. BIC = -2 LL + d ln N, where d is the number of parameters: lower is better
     (with --json, this divided by -2).
 
-    The tree is found by maximum likelihood, and so are log-likelihood, AIC and BIC. The probabilities in the model file
-    are pulled towards plain ones, as far as rows held out say, so that no row of known values is impossible; --prior
-    says otherwise.
+    The tree is found by maximum likelihood, and so are log-likelihood, AIC and BIC. The probabilities in the model
+    file are pulled towards simpler distributions, as far as held-out rows support it, so that no row of known
+    values is impossible; --prior says otherwise.
 
     Ctrl-C stops the search; the best tree so far is shown and written, and the exit status is 130.
     """
@@ -127,7 +127,9 @@ def command(
     stopped = found_by.reason.value == "interrupted"
     with limit.finishing(stopped) as finishing:
         described = Report.of_search(found_by, seed=options["seed"], hurried=finishing.hurried)
-    if page and finishing.without_statistics() and with_statistics(table.n_variables):
+    intervals = limit.for_intervals(described.model, table)
+    late = finishing.without_statistics(intervals, complete=found_by.reason.complete)
+    if page and late and (intervals or with_statistics(table.n_variables)):
         described = described.without_statistics(NO_STATISTICS)
     run = described.run
     assert run is not None
@@ -205,7 +207,9 @@ def _write(
     run = described.run
     assert run is not None
     if assign is not None:
-        outputs.write_rows(joined(weighed(source.frame), assigned(run.model, as_table(run.fit.table))), assign)
+        with described.sharing():
+            added = assigned(run.model, as_table(run.fit.table))
+        outputs.write_rows(joined(weighed(source.frame), added), assign)
     if report is not None:
         outputs.write_page(described.to_html(title=f"Latent tree of {Path(source.name).stem}"), report)
         note(f"Report written to '{report}'.")

@@ -158,8 +158,8 @@ _FILE: tuple[Any, ...] = (
     option(
         "--missing TEXT|NAME=TEXT,...",
         READING,
-        "Cells that count as missing, besides empty ones, ?, ., NA, N/A, NaN, NULL and the like; NAME=TEXT goes for "
-        "the column NAME alone.",
+        "Cells that count as missing, besides empty ones, ?, ., NA, N/A, NaN, NULL and the like; NAME=TEXT applies to "
+        "the column NAME only.",
         multiple=True,
     ),
     option(
@@ -178,8 +178,8 @@ _DECIMAL = option("--decimal MARK", READING, "Decimal mark of numbers: . or , (d
 _RECIPE = file(
     "--recipe",
     READING,
-    "Read the data as this file says, which 'latentree check' writes; it ends in .toml or .json. Other options go "
-    "before what it says.",
+    "Read the data as this file says, which 'latentree check' writes; it ends in .toml or .json. Options on "
+    "the command line take precedence.",
 )
 
 
@@ -216,7 +216,7 @@ _LEARNING: tuple[Any, ...] = (
         "--order NAME: VALUE,...",
         LEARNING,
         "Answers of the column NAME from low to high, as in --order 'trust: low, middle, high'. Default: as the file "
-        "declares, or that of a well-known scale, which is then told.",
+        "declares, or that of a well-known scale, which a note then reports.",
         multiple=True,
     ),
     flag(
@@ -245,7 +245,7 @@ def prior_option(section: str, default: str | None) -> Callable[[Function], Func
         "--prior NUMBER|auto|none",
         section,
         "What keeps probabilities away from 0 and 1: the Dirichlet parameter of every distribution, 1 being flat; "
-        "auto, as much as rows held out say; or none, maximum likelihood. "
+        "auto, chosen by held-out rows; or none, maximum likelihood. "
         f"Default: {usual}.",
         type=PRIOR,
         default=default,
@@ -283,7 +283,7 @@ _FITTING: tuple[Any, ...] = (
 def seed_option(section: str = FITTING, what: str = "models") -> Callable[[Function], Function]:
     """Add ``--seed``."""
     return whole(
-        "--seed", section, f"Where randomness comes from: the same seed gives the same {what}.", min=0, default=0
+        "--seed", section, f"Seed of the random numbers: the same seed gives the same {what}.", min=0, default=0
     )
 
 

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import math
 import os
 import shutil
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import IO, TYPE_CHECKING, Any, Literal
 
@@ -45,6 +47,26 @@ class Session:
     warnings: list[str] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     scale: Literal["deviance", "likelihood"] = "deviance"
+    interrupted: float | None = None
+    """When Ctrl-C stopped the work, by the monotonic clock."""
+    _collecting: bool = False
+
+    @contextmanager
+    def running(self) -> Iterator[None]:
+        """Run a command in this block."""
+        self._collecting = gc.isenabled()
+        try:
+            yield
+        finally:
+            if self._collecting:
+                gc.enable()
+
+    def ends(self, *, interrupted: bool = False) -> None:
+        """Take note that the work is over: what is left is short, and to look for garbage would take a part of it."""
+        if self._collecting:
+            gc.disable()
+        if interrupted and self.interrupted is None:
+            self.interrupted = time.monotonic()
 
 
 class Stopped(click.ClickException):
@@ -74,8 +96,26 @@ def emit(document: Mapping[str, Any]) -> None:
     if known:
         whole["score_scale"] = "log-likelihood - penalty: higher is better"
         whole["deviance_scale"] = {name: -2.0 * value for name, value in known.items()}
-    # Pure ASCII: right in every encoding that standard output may have.
-    click.echo(json.dumps(plain(whole), indent=2, allow_nan=False))
+    click.echo(_json_text(whole))
+
+
+LARGE = 1_000_000
+"""Characters above which nobody reads JSON line by line, and to indent it would take long."""
+
+
+def _json_text(document: Mapping[str, Any]) -> str:
+    """One JSON object in pure ASCII, which is right in every encoding that standard output may have.
+
+    What is in it stands on lines of its own; in a large one only the keys of the object itself do.
+    """
+    try:
+        parts = {key: json.dumps(value, allow_nan=False) for key, value in document.items()}
+    except (TypeError, ValueError):  # something that JSON does not have is in it
+        document = plain(document)
+        parts = {key: json.dumps(value) for key, value in document.items()}
+    if sum(map(len, parts.values())) <= LARGE:
+        return json.dumps(document, indent=2)
+    return "{\n" + ",\n".join(f"  {json.dumps(key)}: {text}" for key, text in parts.items()) + "\n}"
 
 
 def plain(value: Any) -> Any:

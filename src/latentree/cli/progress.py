@@ -10,6 +10,10 @@ from contextlib import contextmanager
 from threading import current_thread, main_thread
 from typing import TYPE_CHECKING, Any
 
+import click
+
+from .output import Session
+
 if TYPE_CHECKING:
     from types import FrameType
 
@@ -103,7 +107,11 @@ def _answering_interrupts() -> Iterator[None]:
         yield
         return
 
+    context = click.get_current_context(silent=True)
+    own = Session() if context is None else context.ensure_object(Session)
+
     def answer(number: int, frame: FrameType | None) -> None:
+        own.ends(interrupted=True)
         # Not by print: the handler may run while something else is being printed.
         os.write(sys.__stderr__.fileno(), STOPPING) if sys.__stderr__ else None
         signal.default_int_handler(number, frame)

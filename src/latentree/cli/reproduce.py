@@ -21,5 +21,5 @@ The studies that reproduce published tables are not part of the installed packag
 @click.argument("study", nargs=-1, type=click.UNPROCESSED)
 @debug_option
 def command(study: tuple[str, ...]) -> None:
-    """Say where the studies of published tables are."""
+    """Show where the studies that reproduce published tables are."""
     click.echo(WHERE, nl=False)

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from .._model import Model
     from .._table import Table
+    from ..formats._cells import Cells
     from ..formats._columns import Frame
 
 __all__ = ["assigned", "free_name", "header", "joined", "weighed"]
@@ -25,40 +24,34 @@ def header(frame: Frame) -> list[str]:
     return names if frame.weights is None else [*names, free_name("weight", names)]
 
 
-def weighed(frame: Frame) -> dict[str, list[Any]]:
+def weighed(frame: Frame) -> dict[str, Cells]:
     """Return all columns as they came, and the weights if the file had them beside the columns."""
-    columns = frame.values()
+    from ..formats._cells import cells_of, weight_cells
+
+    columns = cells_of(frame)
     if frame.weights is not None:
-        columns[header(frame)[-1]] = [int(w) if w.is_integer() else w for w in frame.weights.tolist()]
+        columns[header(frame)[-1]] = weight_cells(frame.weights)
     return columns
 
 
-def assigned(model: Model, table: Table) -> dict[str, list[Any]]:
+def assigned(model: Model, table: Table) -> dict[str, Cells]:
     """Return the most probable class of each input row, and the probability of every class.
 
     A model of one latent node has columns ``class``, ``p_class0``, ``p_class1``, ...; one of several, for each of
     them, ``name``, ``p_name_0``, ... Cells are empty in rows of weight zero and rows that the model cannot produce.
     """
+    from ..formats._columns import Column
     from ..infer import posterior
     from ..naming import assignment_columns
 
-    columns: dict[str, list[Any]] = {}
+    columns: dict[str, Cells] = {}
     for label, states, probabilities in assignment_columns(posterior(model, table)):
-        columns[label] = _cells(states, states < 0)
-        for name, p in probabilities.items():
-            columns[name] = _cells(np.round(p, DECIMALS), np.isnan(p))
+        columns[label] = Column(states, range(len(probabilities)))
+        columns |= {name: np.round(p, DECIMALS) for name, p in probabilities.items()}
     return columns
 
 
-def _cells(values: NDArray[Any], empty: NDArray[np.bool_]) -> list[Any]:
-    """Plain values, None where a cell is empty."""
-    found: list[Any] = values.tolist()
-    for row in np.flatnonzero(empty).tolist():
-        found[row] = None
-    return found
-
-
-def joined(own: dict[str, list[Any]], added: dict[str, list[Any]]) -> dict[str, list[Any]]:
+def joined(own: Mapping[str, Cells], added: Mapping[str, Cells]) -> dict[str, Cells]:
     """Append columns, renaming those whose name is taken."""
     out = dict(own)
     for name, cells in added.items():

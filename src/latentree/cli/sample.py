@@ -121,7 +121,7 @@ def command(
     as_json: bool,
     **options: Any,
 ) -> int:
-    """Bayesian latent class analysis: how many classes, how sure.
+    """Bayesian latent class analysis: how many classes, with what certainty.
 
     DATA is a file, '-' for standard input, or a data set of latentree by name, read as in 'fit'. Weights that
     are not counts are rounded up or down at random, on average to the weight itself; --seed decides.

@@ -116,7 +116,9 @@ def _smooth(model: Model, data: str, reading: dict[str, Any]) -> dict[str, Any]:
     from .stream import Reader
 
     if data == "-":
-        raise click.UsageError("--unseen smooth reads the data twice, which standard input cannot be. Give a file.")
+        raise click.UsageError(
+            "--unseen smooth reads the data twice, which is not possible from standard input. Give a file."
+        )
     total, weight, reader = 0.0, 0.0, Reader(model, data, reading)
     for piece in reader:
         rows = reader.log_likelihoods(piece)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from ..errors import Parameter, ParameterError
+from .types import pairs
 
 if TYPE_CHECKING:
     from .._options import Options
@@ -20,7 +21,7 @@ def settings_of(kind: type[Options], method: str, given: Sequence[str], **own: A
 
     ``own`` are options that the command gives itself, which are checked with the others and cannot be set.
     """
-    found = _parts(given)
+    found = pairs(given, "--set")
     for name in found:
         if name in own:
             raise click.UsageError(f"--set {name} cannot be used here: use the option of that name.")
@@ -32,13 +33,3 @@ def settings_of(kind: type[Options], method: str, given: Sequence[str], **own: A
             raise
         raise ParameterError(error.template, **{**error.fields, "parameter": f"--set {wrong.name}"}) from None
     return {name: getattr(made, name) for name in found}
-
-
-def _parts(given: Sequence[str]) -> Mapping[str, str]:
-    found = {}
-    for text in given:
-        name, equals, value = text.partition("=")
-        if not equals:
-            raise click.UsageError(f"--set '{text}' must have the form NAME=VALUE.")
-        found[name.strip()] = value.strip()
-    return found

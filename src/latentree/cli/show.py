@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -51,6 +52,7 @@ def command(model: str, as_json: bool) -> None:
         _show_classes(loaded)
     else:
         click.echo(printable(loaded.tree.to_text()))
+    _show_texts(loaded)
 
 
 def _told(name: str, value: Any) -> str:
@@ -82,6 +84,18 @@ def _show_classes(model: Model) -> None:
             rows.append([name, label, *(f"{p:.3f}" for p in given)])
             name = ""
     grid(["variable", "state", *classes], rows, right=classes)
+
+
+def _show_texts(model: Model) -> None:
+    """Print what the variables are in words, and which orders were guessed, if any."""
+    from ..diagnostics import guessed_orders
+    from ..report._legend import legend_lines
+
+    lines = legend_lines([(v.name, v.label) for v in model.variables], shutil.get_terminal_size().columns)
+    if lines:
+        click.echo("\n".join(["\nWhat the variables are", *lines]))
+    for finding in guessed_orders(model.variables):
+        click.echo(f"\n{printable(finding.text)}")
 
 
 def _words(model: Model, v: int) -> dict[str, str]:

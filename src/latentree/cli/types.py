@@ -12,7 +12,19 @@ import click
 from .._registry import suggestion
 from ..errors import bad_parameter
 
-__all__ = ["BINS", "CLASSES", "DELIMITER", "PRIOR", "Bins", "Choice", "Number", "Whole", "merged_bins", "split"]
+__all__ = [
+    "BINS",
+    "CLASSES",
+    "DELIMITER",
+    "PRIOR",
+    "Bins",
+    "Choice",
+    "Number",
+    "Whole",
+    "merged_bins",
+    "pairs",
+    "split",
+]
 
 if TYPE_CHECKING:
     ParamType = click.ParamType[Any]
@@ -39,6 +51,23 @@ def split(text: str) -> list[str]:
     ['a', 'b, c', 'd']
     """
     return [part for part in next(csv.reader([text], skipinitialspace=True), []) if part]
+
+
+def pairs(given: Sequence[str], option: str) -> dict[str, str]:
+    """Split NAME=VALUE at the first equals sign.
+
+    Examples
+    --------
+    >>> pairs(["visits=count", "a = b = c"], "--kind")
+    {'visits': 'count', 'a': 'b = c'}
+    """
+    found = {}
+    for text in given:
+        name, equals, value = text.partition("=")
+        if not equals or not name.strip():
+            raise click.UsageError(f"{option} '{text}' must have the form NAME=VALUE.")
+        found[name.strip()] = value.strip()
+    return found
 
 
 class Choice(AnyChoice):

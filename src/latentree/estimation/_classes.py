@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._data import Data
-from .._model import Model, reordered
+from .._model import Model, reordering
 from .._table import Table, row_keys
 from .._tree import Tree
 from .._types import FloatArray
@@ -163,7 +163,7 @@ def order_of_rows(table: Table) -> NDArray[np.intp]:
 def reordered_states(fit: Fit, node: int, order: NDArray[np.intp]) -> Fit:
     """The same fit with the states of one latent node in another order."""
     tree = fit.model.tree
-    counts = replace(fit.counts, vector=reordered(tree, fit.counts.vector, node, order))
-    moved = reordered(tree, fit.model.parameters, node, order)
-    model = fit.model.with_parameters(moved, provenance=fit.model.provenance)
+    source = reordering(tree, {node: order})
+    counts = replace(fit.counts, vector=fit.counts.vector[source])
+    model = fit.model.with_parameters(fit.model.parameters[source], provenance=fit.model.provenance)
     return replace(fit, model=model, counts=counts)

@@ -22,7 +22,7 @@ MOST_PRIOR = 1e15
 
 T = TypeVar("T")
 Basis = Literal["probability", "softmax"]
-Prior = float | Mapping[str, ArrayLike] | None
+Prior = float | Mapping[str, ArrayLike] | FloatArray | None
 Held = Sequence[str] | Mapping[str, ArrayLike] | NDArray[np.bool_]
 
 
@@ -128,7 +128,8 @@ def evaluate(model: Model, table: Data, *, counts: Counts | None = None, n_jobs:
 def pseudo_counts(tree: Tree, prior: Prior, basis: Basis = "probability") -> FloatArray | None:
     """What a Dirichlet prior adds to the expected counts: alpha - 1, or alpha in the softmax basis.
 
-    See [Karciauskas2005] 3.6. A mapping gives one number or array for each node named; the rest are flat.
+    See [Karciauskas2005] 3.6. A mapping gives one number or array for each node named; the rest are flat. An array
+    gives all of them, laid out like the parameters.
     """
     if basis not in ("probability", "softmax"):
         raise bad_parameter("basis", "estimate", "'probability' or 'softmax'", basis)
@@ -148,6 +149,8 @@ def pseudo_counts(tree: Tree, prior: Prior, basis: Basis = "probability") -> Flo
             except ValueError:
                 raise ModelError(f"The prior of '{name}' must fit a table of {shape[0]} x {shape[1]}.") from None
             pseudo[tree.offsets[v] : tree.offsets[v + 1]] = own.ravel() - less
+    elif isinstance(prior, np.ndarray):
+        pseudo[:] = prior - less
     else:
         pseudo[:] = float(prior) - less
     if not np.isfinite(pseudo).all() or (pseudo < 0).any():

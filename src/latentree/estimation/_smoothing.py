@@ -19,7 +19,8 @@ from ..engine._plan import Plan, sharing
 from ..errors import bad_parameter
 from ..runner import Budget, Clock, StopReason
 from ._classes import reordered_states
-from ._em import EmRuns, em
+from ._em import EmRuns, fit_em
+from ._em_options import EmOptions
 from ._fit import Fit, Prior, evaluate, pseudo_counts
 
 __all__ = ["Estimate", "LearnerPrior", "Pull", "check_prior", "choose_pull", "smoothed", "smoothed_classes"]
@@ -84,14 +85,21 @@ class Pull:
 
     def prior(self, model: Model, weight: float) -> dict[str, FloatArray]:
         """Return Dirichlet parameters by node, for a model of so many cases."""
-        tree = model.tree
-        found = {}
-        for v, marginal in enumerate(model.marginals()):
-            k = len(marginal)
+        tree, flat = model.tree, self.flat_prior(model, weight)
+        shapes = zip(tree.rows.tolist(), tree.cardinality.tolist(), strict=True)
+        parts = np.split(flat, tree.offsets[1:-1])
+        return {name: own.reshape(k) for name, own, k in zip(tree.names, parts, shapes, strict=True)}
+
+    def flat_prior(self, model: Model, weight: float) -> FloatArray:
+        """Return the same laid out like the parameters."""
+        out, marginals = np.empty(model.tree.size), model.marginals()
+        for nodes, entries in model.tree.alike:
+            own = np.array([marginals[v] for v in nodes.tolist()])[:, None]
+            k = own.shape[-1]
             # Half a case for each state, so that states no row has are pulled above zero too.
-            spread = np.full(k, 1 / k) if self.towards == "uniform" else (weight * marginal + 0.5) / (weight + 0.5 * k)
-            found[tree.names[v]] = 1.0 + np.tile(self.strength * spread, (int(tree.rows[v]), 1))
-        return found
+            spread = np.full(k, 1 / k) if self.towards == "uniform" else (weight * own + 0.5) / (weight + 0.5 * k)
+            out[entries] = 1.0 + self.strength * spread
+        return out
 
 
 DEFAULT_PULL = Pull(1.0, "marginal")
@@ -223,13 +231,23 @@ def smoothed(
     if prior is None:
         return fit, Estimate("ml", fit.log_likelihood)
     clock = budget if isinstance(budget, Clock) else (budget or Budget()).start()
+    try:
+        return _smoothed(fit, prior, clock, n_jobs, labels)
+    except KeyboardInterrupt:  # between two looks of the engine: what can be had at once is had, and nothing is lost
+        again, estimate = _smoothed(fit, prior, Budget(seconds=0).start(), n_jobs, labels)
+        return replace(again, reason=StopReason.INTERRUPTED), estimate
+
+
+def _smoothed(
+    fit: Fit, prior: float | Literal["auto"], clock: Clock, n_jobs: int, labels: Sequence[Hashable] | None
+) -> tuple[Fit, Estimate]:
     # The prior of P(node | parent) is one of the rooting too: take the same for all equal models.
     centred, table = _centred(fit.model), as_table(fit.table)
     choice: _Given | Choice
     own: Prior
     if prior == "auto":
         choice = choose_pull(centred, table, budget=clock, n_jobs=n_jobs, labels=labels)
-        own = choice.pull.prior(centred, table.weight)
+        own = choice.pull.flat_prior(centred, table.weight)
     else:
         choice = _Given(own := float(prior))
     pseudo = pseudo_counts(centred.tree, own)
@@ -241,7 +259,12 @@ def smoothed(
         plan = table.compiled(centred)
     counts = (known or plan.evaluate(centred.parameters, n_jobs=n_jobs)).vector
     start = centred.with_parameters(normalised(centred.tree, counts + pseudo), provenance=fit.model.provenance)
-    found = em(start, table, prior=own, budget=clock, n_jobs=n_jobs, plan=plan)
+    if late:
+        found = evaluate(start, table, counts=plan.evaluate(start.parameters, n_jobs=n_jobs))
+        found = replace(found, reason=StopReason.TIME)
+    else:
+        options = {"prior": own, "budget": clock, "n_jobs": n_jobs, "plan": plan}
+        found = fit_em(start, table, EmOptions.trusted(options))
     model = _rooted_like(found.model, fit.model)
     again = evaluate(model, table, counts=_counts_like(found, model), n_jobs=n_jobs)
     stopped = choice.stopped or (found.reason if not found.reason.complete else None)
@@ -268,15 +291,12 @@ class _Given:
 
 
 def _centred(model: Model) -> Model:
-    tree, old = model.tree.canonically_rooted()
-    rooted = model.rerooted(int(old[0]))
-    return Model(tree, model.variables, np.concatenate([rooted.table(name).ravel() for name in tree.names]))
+    return Model(*model.laid_out(*model.tree.canonically_rooted()))
 
 
 def _rooted_like(model: Model, like: Model) -> Model:
-    rooted = model.rerooted(like.tree.names[0])
-    flat = np.concatenate([rooted.table(name).ravel() for name in like.tree.names])
-    return Model(like.tree, like.variables, flat, like.provenance)
+    old = np.array([model.tree.node(name) for name in like.tree.names])
+    return Model(*model.laid_out(like.tree, old), like.provenance)
 
 
 def _counts_like(found: Fit, model: Model) -> Counts | None:
@@ -287,17 +307,19 @@ def _counts_like(found: Fit, model: Model) -> Counts | None:
     old, new = found.model.tree, model.tree
     if old.names[0] != new.names[0] and min(len(old.children[0]), len(new.children[0])) < 2:
         return None
-    at = {name: v for v, name in enumerate(old.names)}
+    at = np.array([old.node(name) for name in new.names])
+    vector, known = np.empty(new.size), found.counts.vector
 
     def own(v: int) -> FloatArray:
-        table: FloatArray = found.counts.vector[slice(*old.offsets[v : v + 2])].reshape(-1, int(old.cardinality[v]))
+        table: FloatArray = known[slice(*old.offsets[v : v + 2])].reshape(-1, int(old.cardinality[v]))
         return table
 
-    parts = [own(at[new.names[0]]).sum(axis=0)]
-    for v in range(1, new.n_nodes):
-        here, above = at[new.names[v]], at[new.names[new.parent[v]]]
-        parts.append(own(here).ravel() if here and old.parent[here] == above else own(above).T.ravel())
-    return replace(found.counts, vector=np.concatenate(parts))
+    same = (at > 0) & (old.parent[at] == at[new.parent]) & (new.parent >= 0)
+    vector[new.entries(np.flatnonzero(same))] = known[old.entries(at[same])]
+    for v in np.flatnonzero(~same).tolist():  # edges on the way from root to root, and the new root
+        turned = own(int(at[new.parent[v]])).T if v else own(int(at[0])).sum(axis=0)
+        vector[new.offsets[v] : new.offsets[v + 1]] = turned.ravel()
+    return replace(found.counts, vector=vector)
 
 
 # ---- which prior ---------------------------------------------------------------------------------------------------
@@ -392,7 +414,8 @@ def choose_pull(
     trial = _Trial(model, parts, clock, n_jobs)
     ways: tuple[Towards, ...] = ("uniform", "marginal")
     for towards in ways:
-        _climb(trial, towards)
+        if trial.stopped is None:
+            _climb(trial, towards)
     if not trial.tried:
         return replace(_NOTHING, stopped=trial.stopped)
     how = "cross-validation" if len(parts) > 1 else "hold-out"
@@ -436,7 +459,7 @@ class _Trial:
                 self.stopped = StopReason.TIME
                 return False
             train, test = self._compiled(i)
-            prior = pull.prior(self.model, rest.weight)
+            prior = pull.flat_prior(self.model, rest.weight)
             runs = EmRuns(train, self.here[i][None], prior=prior, n_jobs=self.n_jobs)
             self.stopped = runs.advance(STEPS, 1e-6, self.clock)
             if self.stopped is not None:

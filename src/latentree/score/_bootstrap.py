@@ -6,6 +6,7 @@ on the seed alone; a time limit or Ctrl-C leaves those that were done.
 
 from __future__ import annotations
 
+import threading
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -25,7 +26,7 @@ from .._types import FloatArray
 from ..errors import DataError
 from ..estimation import Fit, fit_classes, restart_em
 from ..infer import sample
-from ..runner import Budget, Clock, OnProgress, Progress, StopReason, run, spawn
+from ..runner import Budget, Clock, OnProgress, Progress, StopReason, run, spawn, until
 from ._absolute import cells, divergence, expected_counts, fit_statistics, matched
 from ._mode import refit
 from ._replicates import ClassStarts, WarmFits, one_class_more, ratio
@@ -456,18 +457,22 @@ def replicate(
 ) -> tuple[list[Result], StopReason]:
     """Do a task with ``n`` generators of its own, in threads, and return the results in order.
 
-    It ends when ``enough`` says so of the results in this order, so that threads do not change where.
+    It ends when ``enough`` says so of the results in this order, so that threads do not change where. Tasks under way
+    when the time is over, or Ctrl-C is pressed, are given up.
     """
     check("a bootstrap", n_replicates=(n, Whole(1)), n_jobs=(n_jobs, Whole(1)))
     clock = budget if isinstance(budget, Clock) else (budget or Budget()).start()
     generators = iter(spawn(rng, int(n)))
-    with _pool(int(n_jobs)) as pool:
+    last: tuple[Result, ...] = ()
+    with _pool(int(n_jobs)) as (pool, over):
         waiting: deque[Future[Result]] = deque()
 
         def step(done: tuple[Result, ...]) -> tuple[tuple[Result, ...], int]:
+            nonlocal last
+            last = done
             while len(waiting) < 2 * n_jobs and (own := next(generators, None)) is not None:
-                waiting.append(pool.submit(task, own))
-            result = _finished(waiting[0])
+                waiting.append(pool.submit(until, over, task, own))
+            result = _finished(waiting[0], clock)
             waiting.popleft()
             return (*done, result), len(done) + 1
 
@@ -478,25 +483,34 @@ def replicate(
         def ended(done: tuple[Result, ...], i: int) -> StopReason | None:
             return StopReason.FINISHED if i == n or (enough is not None and enough(done)) else None
 
-        none: tuple[Result, ...] = ()
-        end = run(none, step, budget=clock, done=ended, on_step=tell)
+        try:
+            end = run(last, step, budget=clock, done=ended, on_step=tell)
+        except _TimeOverError:
+            return list(last), StopReason.TIME
     return list(end.state), end.reason
 
 
 @contextmanager
-def _pool(n_jobs: int) -> Iterator[ThreadPoolExecutor]:
-    """Threads; what has not begun when they are left is dropped. Signals reach only the one that waits for them."""
-    pool = ThreadPoolExecutor(n_jobs, thread_name_prefix="latentree")
+def _pool(n_jobs: int) -> Iterator[tuple[ThreadPoolExecutor, threading.Event]]:
+    """Threads, and what tells them that they are left; what has not begun by then is dropped."""
+    pool, over = ThreadPoolExecutor(n_jobs, thread_name_prefix="latentree"), threading.Event()
     try:
-        yield pool
+        yield pool, over
     finally:
+        over.set()
         pool.shutdown(wait=True, cancel_futures=True)
 
 
-def _finished(future: Future[Result]) -> Result:
+class _TimeOverError(Exception):
+    """The time is over, and the task under way has not ended."""
+
+
+def _finished(future: Future[Result], clock: Clock) -> Result:
     while True:  # in short waits, which Ctrl-C can end on every system
         try:
-            return future.result(timeout=0.2)
+            return future.result(timeout=min(0.2, max(clock.remaining, 0.001)))
         except TimeoutError:
             if future.done():
                 return future.result()
+            if clock.expired:
+                raise _TimeOverError from None

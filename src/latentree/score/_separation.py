@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from .._information import weighted_entropy
 from .._table import Table
 from ..engine._plan import Plan
 from ..estimation._fit import Fit
@@ -17,9 +18,7 @@ def entropy(fit: Fit, node: str | int = 0) -> float:
 
     def of_rows(table: Table) -> float:
         p = Plan.of(model, table).posteriors(model.parameters, [v])[0]
-        with np.errstate(divide="ignore", invalid="ignore"):
-            terms = np.where(p > 0, p * np.log(p), 0.0)
-        return float(-(table.weights @ terms.sum(axis=1)))
+        return weighted_entropy(table.weights, np.nan_to_num(p, copy=False))  # impossible rows do not count
 
     return fit.once(("entropy", v), lambda: sum(fit.table.map_parts(of_rows)) + 0.0)
 

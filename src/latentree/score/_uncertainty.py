@@ -14,7 +14,6 @@ from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import linear_sum_assignment
 from scipy.special import expit, logit, ndtri
 
 from .._model import Model, reordered
@@ -390,6 +389,8 @@ def matched_labels(model: Model, reference: Model, *, pair: tuple[int, int] | No
         tree.cardinality, reference.tree.cardinality
     ):
         raise ModelError("States can only be matched between models of the same structure.")
+    from scipy.optimize import linear_sum_assignment  # which takes longer to load than all else here
+
     parameters = model.parameters
     for z in tree.latent:
         ours, theirs = _profile(model, int(z)), _profile(reference, int(z))
@@ -401,6 +402,8 @@ def matched_labels(model: Model, reference: Model, *, pair: tuple[int, int] | No
 
 def _order_of_pairs(cost: FloatArray, pair: tuple[int, int]) -> NDArray[np.int64]:
     """The cheapest order of pairs of states that is an order of the first latent's states and one of the second's."""
+    from scipy.optimize import linear_sum_assignment
+
     k1, k2 = pair
     states = np.arange(k1 * k2).reshape(pair)
     best, order = np.inf, states.ravel()

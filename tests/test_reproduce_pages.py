@@ -1,0 +1,131 @@
+"""Pages of studies made in parts: every figure and picture on them is that of the kept results."""
+
+from __future__ import annotations
+
+import doctest
+from pathlib import Path
+
+import pytest
+from studies import estimation, identifiability, page, parts, pictures, printed_ratios, reversible_jump, selection
+from studies.page import linked
+from studies.parts import Answers, Parts
+from studies.results import Results
+
+PAGES = Path(__file__).parents[1] / "docs" / "reproduction"
+STUDIES = {
+    "estimation": estimation,
+    "identifiability": identifiability,
+    "reversible-jump": reversible_jump,
+    "selection": selection,
+}
+
+
+def scaled(value):
+    """The same record with other numbers."""
+    if isinstance(value, dict):
+        return {k: scaled(v) for k, v in value.items()}
+    if isinstance(value, list):
+        return [scaled(v) for v in value]
+    return value if isinstance(value, bool | str) or value is None else value * 1.25
+
+
+@pytest.mark.parametrize("name", STUDIES)
+def test_the_page_says_what_was_kept(name):
+    study = STUDIES[name]
+    records = Results(study.RESULTS).read()
+    again = f"make it again: python -m studies.{study.__name__.split('.')[1]} --table --out docs/reproduction/{name}.md"
+    text = (PAGES / f"{name}.md").read_text("utf-8")
+    assert text == linked(study.page(records)), again
+    assert linked(study.page([{**r, "answer": scaled(r["answer"])} for r in records])) != text
+
+
+@pytest.mark.parametrize("name", [name for name, study in STUDIES.items() if hasattr(study, "pictures")])
+def test_pictures_show_what_was_kept_and_are_small(name):
+    study = STUDIES[name]
+    drawn = study.pictures(Results(study.RESULTS).read())
+    text = (PAGES / f"{name}.md").read_text("utf-8")
+    assert drawn and {p.name for p in PAGES.glob(f"{name}-*.svg")} == set(drawn)
+    for file, svg in drawn.items():
+        assert f"({file})" in text and (PAGES / file).read_text("utf-8") == svg
+        assert len(svg) < 100_000
+
+
+@pytest.mark.parametrize("module", [page, parts, pictures, printed_ratios])
+def test_examples_in_docstrings(module):
+    assert doctest.testmod(module, optionflags=doctest.NORMALIZE_WHITESPACE).failed == 0
+
+
+def test_parts_are_made_once_and_those_of_one_size_are_shown(tmp_path):
+    results, made = Results(tmp_path / "kept.jsonl"), []
+
+    def answer(n, size):
+        made.append((n, size))
+        return {"value": n + size / 7}
+
+    def make(size, cases, **more):
+        for n in cases:
+            Parts(results, say=lambda text: None, **more).make(
+                "a", {"n": n}, {"sweeps": size}, lambda n=n: answer(n, size)
+            )
+
+    make(10, (1, 2))
+    make(10, (1, 2))
+    assert made == [(1, 10), (2, 10)]
+    make(20, (1,))
+    kept = Answers(results.read())
+    assert kept.size("a") == {"sweeps": 10} and kept.of("a", n=1)["value"] == pytest.approx(1 + 10 / 7, rel=1e-6)
+    make(20, (2,))
+    assert Answers(results.read()).size("a") == {"sweeps": 20}  # complete now
+    make(10, (1,), only=("b",))
+    assert len(made) == 4
+    make(10, (1,), fresh=True)
+    assert len(made) == 5 and Answers(results.read()).size("a") == {"sweeps": 10}
+
+
+@pytest.mark.parametrize("name", ["reversible-jump"])
+def test_a_small_run_writes_a_page_that_says_so(name, tmp_path, capsys):
+    file, out = tmp_path / "kept.jsonl", tmp_path / f"{name}.md"
+    small = ["--sweeps", "60", "--models", "2", "--problems", "2", "--runs", "2", "--results", str(file)]
+    reversible_jump.main([*small, "--out", str(out), "--parts", "priors", "five rows", "sizes", "one data set"])
+    text = out.read_text("utf-8")
+    assert "one chain each of 60 sweeps after 60" in text and "2 models with 4 classes" in text
+    assert "Point estimates" not in text  # not made
+    assert (tmp_path / "reversible-jump-sizes-100-printed.svg").exists()
+
+
+def test_models_that_contradict_conjectures_are_found(monkeypatch):
+    """The known exception of binary leaves, and matrices of rank two, which have (3 + 4 - 2) 2 - 1 dimensions."""
+    monkeypatch.setattr(identifiability, "MOST_STATES", 4)
+    monkeypatch.setattr(identifiability, "MOST_LEAVES", 4)
+    monkeypatch.setattr(identifiability, "MOST_CLASSES", 3)
+    found = identifiability._general()["false"]
+    assert [3, [2, 2, 2, 2], 14, 13] in found and [2, [3, 4], 11, 9] in found
+    assert all(de < ds for *_, ds, de in found)
+    ranks = dict((tuple(cut), rank) for cut, rank in identifiability._inside(1)["ranks"])
+    assert ranks[()] == 7 and all(rank < 7 for cut, rank in ranks.items() if cut)
+
+
+def test_the_guide_to_scores_says_what_the_study_found():
+    guide = (PAGES.parent / "guides" / "choosing-a-score.md").read_text("utf-8")
+    chosen = selection._choices(Answers(Results(selection.RESULTS).read()), "one latent", "chosen", selection.CRITERIA)
+    n = selection._number(chosen, "BIC")
+    more, fewer, both = (
+        selection._against(chosen, *pair) for pair in (("AIC", "Laplace"), ("BIC", "Laplace"), ("ICL", "BIC"))
+    )
+    assert more[0] == "0" and f"chose more states than Laplace in {more[2]} of {n} data sets, fewer in none" in guide
+    assert fewer[2] == "0" and f"chose fewer states than Laplace in {fewer[0]} of {n}, more in none" in guide
+    assert f"fewer states in {both[0]} of {n}, more in {both[2]}" in guide and f"from {n} data sets" in guide
+
+
+def test_the_guide_to_estimation_says_what_the_study_found():
+    guide = (PAGES.parent / "guides" / "estimation.md").read_text("utf-8")
+    kept = Answers(Results(estimation.RESULTS).read())
+    labels = ("GCG", "CG", "EM-eta", "EG-eta", "GP-eta", "ACG-theta", "ACG-phi", "accelerated")
+    for problem, name in (("proportion vector", "known components"), ("unknown components", "unknown components")):
+        own = estimation._by_method(kept, problem)
+        pairs = [list(zip(own[label], own["EM"], strict=True)) for label in labels]
+        line = " | ".join(f"{estimation._mean_ratio(pair, 'passes_needed'):.2f}" for pair in pairs)
+        assert f"| {name} | {line} |" in guide and f"problems ({len(own['EM'])} data sets each)" in guide
+    for label in ("GCG", "EM-eta", "EG-eta"):
+        told = kept.of("default", method=label)
+        assert f"| `{label.lower()}` | {told['passes']:.2g} |" in guide
