@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import argparse
 import re
+import textwrap
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from latentree._files import write_atomically
 
-__all__ = ["deliver", "linked", "markdown", "options"]
+__all__ = ["deliver", "filled", "linked", "markdown", "options"]
 
 _KEY = re.compile(r"\[([A-Z][A-Za-z]+\d{4}|ChenZhangWang)\]")
 
@@ -61,3 +62,26 @@ def markdown(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     """
     lines = [head, ["---"] * len(head), *rows]
     return "".join("| " + " | ".join(line) + " |\n" for line in lines)
+
+
+def filled(page: str) -> str:
+    r"""Return a page whose paragraphs, into which figures were put, are broken anew; all else stays as it is.
+
+    Examples
+    --------
+    >>> print(filled("A paragraph of\ntwo lines.\n\n| a |\n| b |\n"), end="")
+    A paragraph of two lines.
+    <BLANKLINE>
+    | a |
+    | b |
+    """
+    blocks = page.rstrip("\n").split("\n\n")
+    return "\n\n".join(_filled(block) for block in blocks) + "\n"
+
+
+def _filled(block: str) -> str:
+    kept = any(line.startswith(("|", "#", "![", "- ", "```")) for line in block.strip("\n").split("\n"))
+    if kept:
+        return block
+    ahead = block[: len(block) - len(block.lstrip("\n"))]
+    return ahead + textwrap.fill(block, 120, break_long_words=False, break_on_hyphens=False)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 
 from latentree._files import write_atomically
@@ -16,43 +17,47 @@ PART = 100
 """Replicates between two times of writing."""
 
 
-def kept(path: Path = KEPT) -> dict[str, tuple[int, dict[str, Tally]]]:
-    """Parts that are done, and the tallies of all methods, by the name of the condition."""
+Done = dict[str, dict[str, tuple[int, Tally]]]
+"""Parts that are done and their tally, by condition and method."""
+
+
+def kept(path: Path = KEPT) -> Done:
+    """What has been simulated."""
     if not path.exists():
         return {}
     found = json.loads(path.read_text())
     return {
-        name: (own["parts"], {method: Tally.from_plain(plain) for method, plain in own["tallies"].items()})
-        for name, own in found.items()
+        name: {method: (own.pop("parts"), Tally.from_plain(own)) for method, own in methods.items()}
+        for name, methods in found.items()
     }
 
 
-def run(replicates: int, seed: int = 0, path: Path = KEPT) -> None:
+def run(replicates: int, seed: int = 0, path: Path = KEPT, conditions: Sequence[Condition] = CONDITIONS) -> None:
     """Simulate what is still to be done, all conditions in turn."""
     done = kept(path)
     for part in range(-(-replicates // PART)):
-        for condition in CONDITIONS:
-            parts, tallies = done.get(condition.name, (0, {method: Tally.empty() for method in METHODS}))
-            if part < parts:
+        for condition in conditions:
+            own = done.setdefault(condition.name, {})
+            missing = [method for method in METHODS if own.get(method, (0,))[0] <= part]
+            if not missing:
                 continue
-            found = simulate(condition, part, PART, seed)
-            done[condition.name] = (part + 1, {method: tallies[method] + found[method] for method in METHODS})
-        _write(done, path)
+            for method, tally in simulate(condition, part, PART, seed, missing).items():
+                before = own[method][1] if method in own else Tally.empty()
+                own[method] = (part + 1, before + tally)
+            _write(done, path)
 
 
-def _write(done: dict[str, tuple[int, dict[str, Tally]]], path: Path) -> None:
+def _write(done: Done, path: Path) -> None:
     plain = {
-        name: {"parts": parts, "tallies": {method: own.to_plain() for method, own in tallies.items()}}
-        for name, (parts, tallies) in done.items()
+        name: {method: {"parts": parts, **tally.to_plain()} for method, (parts, tally) in methods.items()}
+        for name, methods in done.items()
     }
     path.parent.mkdir(parents=True, exist_ok=True)
     write_atomically(path, json.dumps(plain, indent=1) + "\n")
 
 
-def of(condition: Condition) -> dict[str, Tally]:
-    """The tallies of one condition."""
-    return kept()[condition.name][1]
-
-
 if __name__ == "__main__":
-    run(2000)
+    # What is hardest to foresee comes first, and half of everything before the other half.
+    for replicates in (1000, 2000):
+        for separation in (0.8, 0.9, 0.7):
+            run(replicates, conditions=[own for own in CONDITIONS if own.separation == separation])

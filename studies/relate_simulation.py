@@ -8,6 +8,7 @@ those of class 3 to none. "Probably" is .70, .80 or .90 (low, middle and high se
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from itertools import product
@@ -15,7 +16,7 @@ from itertools import product
 import numpy as np
 from scipy.optimize import root
 
-from latentree._types import FloatArray
+from latentree._types import FloatArray, IndexArray
 from latentree.relate._covariance import Sampling
 from latentree.relate._covariates import Structural, bch, one_step, three_step, two_step
 from latentree.relate._measurement import FirstStep, first_step
@@ -25,7 +26,19 @@ from latentree.relate._parts import ClassLogit, ItemData, Items
 __all__ = ["CONDITIONS", "METHODS", "Condition", "Tally", "simulate"]
 
 VALUES = np.arange(1.0, 6.0)
-METHODS = ("two-step", "one-step", "three-step, modal", "BCH, modal")
+STEPS = (
+    "two-step",
+    "one-step",
+    "three-step, modal",
+    "BCH, modal",
+    "three-step, proportional",
+    "BCH, proportional",
+)
+PRIOR = 2.0
+"""Dirichlet parameter of the measurement part of methods "with a prior": one case for each answer in each class."""
+
+WITH_PRIOR = " + prior"
+METHODS = (*STEPS, *(name + WITH_PRIOR for name in ("two-step", "three-step, modal", "BCH, modal")))
 TOLERANCE = 1e-6
 """Gain in log-likelihood that a last Newton step, which is still taken, may promise."""
 
@@ -105,16 +118,20 @@ class Tally:
         return Tally(*(getattr(self, name) + getattr(other, name) for name in vars(self)))
 
 
-def simulate(condition: Condition, part: int, replicates: int, seed: int = 0) -> dict[str, Tally]:
-    """Tallies of each method over some replicates."""
+def simulate(
+    condition: Condition, part: int, replicates: int, seed: int = 0, methods: Sequence[str] = METHODS
+) -> dict[str, Tally]:
+    """Tallies of each method over some replicates; which methods are asked for does not change the data."""
     rng = np.random.default_rng([seed, CONDITIONS.index(condition), part])
-    found = {name: Tally.empty() for name in METHODS}
+    found = {name: Tally.empty() for name in methods}
     truth = coefficients(condition.effect)[1:].ravel()
     for _ in range(replicates):
-        first, model = _drawn(condition, rng)
-        for name in METHODS:
+        draw = _drawn(condition, rng)
+        firsts = {own: _first(condition, draw, own) for own in {WITH_PRIOR in name for name in methods}}
+        for name in methods:
+            first = firsts[WITH_PRIOR in name]
             try:
-                estimate = _estimated(name, first, model)
+                estimate = _estimated(name.removesuffix(WITH_PRIOR), first, _structural(draw, first))
             except (np.linalg.LinAlgError, ValueError):
                 estimate = None
             if estimate is None:
@@ -124,25 +141,38 @@ def simulate(condition: Condition, part: int, replicates: int, seed: int = 0) ->
     return found
 
 
-def _drawn(condition: Condition, rng: np.random.Generator) -> tuple[FirstStep, Structural]:
-    """Rows, with the measurement part estimated from them; the ascent starts from the truth, which keeps the labels."""
+Draw = tuple[IndexArray, FloatArray]
+"""Distinct rows (64 times the place of the covariate's value plus the number of the pattern), and how often each is."""
+
+
+def _drawn(condition: Condition, rng: np.random.Generator) -> Draw:
     z = np.repeat(VALUES, condition.rows // len(VALUES))
     beta, yes = coefficients(condition.effect), profiles(condition.separation)
     p = np.exp(beta[:, 0] + z[:, None] * beta[:, 1])
     classes = (rng.random(len(z))[:, None] > (p / p.sum(axis=1, keepdims=True)).cumsum(axis=1)).sum(axis=1)
     answers = rng.random((len(z), 6)) < yes[classes]
     key, counts = np.unique(answers @ (1 << np.arange(6)) + 64 * (z.astype(int) - 1), return_counts=True)
+    return key, counts.astype(float)
+
+
+def _first(condition: Condition, draw: Draw, with_prior: bool) -> FirstStep:
+    """The measurement part estimated from the rows; the ascent starts from the truth, which keeps the labels."""
+    key, weights = draw
+    yes = profiles(condition.separation)
     codes = ((np.arange(64)[:, None] >> np.arange(6)) & 1).astype(np.int16)
     data = ItemData(codes, key % 64, np.full(6, 2))
-    weights = counts.astype(float)
     tables = np.stack([1 - yes, yes], axis=2).reshape(3, 12)
+    begin = Items(data, tables, PRIOR if with_prior else 1.0)
     logit = ClassLogit(np.ones((len(key), 1)), np.zeros((3, 1)))
-    fitted = maximise(Point([logit, Items(data, tables)], weights), em_steps=1, tol=TOLERANCE).point
+    fitted = maximise(Point([logit, begin], weights), em_steps=1, tol=TOLERANCE).point
     items, own = fitted.parts[1], fitted.parts[0]
-    sampling = Sampling(weights)
-    first = first_step(items, own.probabilities[0], sampling)  # type: ignore[attr-defined]
+    return first_step(items, own.probabilities[0], Sampling(weights))  # type: ignore[attr-defined]
+
+
+def _structural(draw: Draw, first: FirstStep) -> Structural:
+    key, weights = draw
     x = np.column_stack([np.ones(len(key)), VALUES[key // 64]])
-    return first, Structural(x, weights, sampling)
+    return Structural(x, weights, first.sampling)
 
 
 def _estimated(name: str, first: FirstStep, model: Structural) -> tuple[FloatArray, FloatArray] | None:
@@ -150,7 +180,7 @@ def _estimated(name: str, first: FirstStep, model: Structural) -> tuple[FloatArr
     kind, _, assignment = name.partition(", ")
     if kind == "one-step":
         # From the two-step estimate, which saves half of the way.
-        begin = first.kept["two-step"]
+        begin = first.kept.get("two-step")
         found = one_step(first, model, first.measurement, begin=begin, em_steps=0, tol=TOLERANCE)
     elif kind == "two-step":
         found = two_step(first, model, tol=TOLERANCE)

@@ -60,14 +60,14 @@ NOT_CODE = ("bayes", "cli", "datasets", "estimators", "report", "scale", "__pyca
 
 
 @cache
-def code_version() -> Record:
+def code_version(left_out: tuple[str, ...] = NOT_CODE) -> Record:
     """A digest of the package's sources, and the last commit that changed them, if this is a checkout."""
     root = Path(latentree.__file__).parent
     files = [p for kind in ("py", "cpp", "hpp") for p in root.rglob(f"*.{kind}")]
     whole = hashlib.sha256()
     for path in sorted(files):
         parts = path.relative_to(root).parts
-        if parts[0] not in NOT_CODE:
+        if parts[0] not in left_out:
             whole.update("/".join(parts).encode() + b"\0" + path.read_bytes() + b"\0")
     command = ["git", "log", "-1", "--format=%h %cs", "--", str(root)]
     try:
