@@ -8,7 +8,7 @@
 #
 # **Data.** They may be used for research only and do not come with latentree. Put them into a folder as
 # `coil/coil42.csv.gz` and set the environment variable `LATENTREE_DATA` to that folder: `latentree datasets coil42`
-# tells where they come from.
+# says where they come from.
 
 # %%
 import latentree as lt
@@ -44,10 +44,10 @@ plot_trace([step.to_plain() for step in tree.trace_], most_words=0)
 # %%
 plot_tree(tree.fit_)
 # %% [markdown]
-# Payments and numbers of the same kind of policy sit side by side, as they should, and nobody told the search. Then
-# kinds join: the liability of farms with tractors, that of households with property, cars with mopeds, boats and
-# bicycles; age, main type and purchasing power of the customer have a latent variable of nine states to themselves.
-# The caravan policy, which the challenge is about, hangs beside the car.
+# Payments and numbers of the same kind of policy end up side by side, as they should, without the search being told.
+# Then kinds are joined: the liability of farms with tractors, that of households with property, cars with mopeds, boats
+# and bicycles; age, main type and purchasing power of the customer have a latent variable of nine states to themselves.
+# The caravan policy, which the challenge is about, is placed with the car.
 
 # %%
 print(tree.summary().split("Sizes of")[0])
@@ -69,7 +69,7 @@ print(f"owners in the fifth ranked highest: {owners[chosen].sum()} of {owners.su
 # These are the customers that the tree was learned from; on the 4,000 customers of the challenge's own test set such
 # a tree finds fewer (section 5.2 of the source: 110 of 238 among 800).
 #
-# What does it ask for? The policy given the most that is paid for cars:
+# How does the probability of a caravan policy depend on what is paid for cars?
 
 # %%
 most = tree.model_.states("pay car")[-1]

@@ -3,7 +3,7 @@
 #
 # Start with a list of texts, end with a tree of topics. Words become binary columns, present or not, as in
 # [Karciauskas2005](../bibliography.md#karciauskas2005) appendix
-# A: lower case, runs of letters, no function words, no word of a single document; then the most telling words are
+# A: lower case, runs of letters, no function words, no word of a single document; then the most informative words are
 # kept.
 #
 # The texts here are the descriptions of functions and classes in Python's own standard library, since everybody has
@@ -62,7 +62,7 @@ present.shape
 # - **By information gain** about a label, if there is one: the mutual information of *word is present* and *label*.
 # - **By frequency**, if there is none.
 #
-# The source takes the former. The label itself does not go into the model: we can look later whether the tree found it.
+# The source takes the former. The label itself is not part of the model: we can check later whether the tree found it.
 
 # %%
 gain = pd.Series(mutual_info_classif(present, documents["part"], discrete_features=True), index=words)
@@ -97,7 +97,7 @@ states[rare].groupby(documents["part"].to_numpy()).mean().round(2).T
 # %% [markdown]
 # ## A new document
 #
-# Words that were not chosen do not count; everything else is a row like any other.
+# Words that were not selected are ignored; otherwise it is a row like any other.
 
 # %%
 text = "Send a message to the server and wait for the response; raise an exception if the connection is closed."

@@ -2,8 +2,8 @@
 # # Intensive care: classes, their certainty, and an outcome
 #
 # 200 patients of an intensive care unit (Hosmer and Lemeshow), 14 binary signs on admission, and whether they lived.
-# The question here is not prediction but which kinds of patients there are, how sure that is, and what becomes of
-# them.
+# The aim is not prediction: which kinds of patients are there, how certain is that, and what becomes of
+# them?
 
 # %%
 import numpy as np
@@ -20,14 +20,14 @@ lt.compare(signs, range(1, 6), scores=["bic", "cs", "aic"], random_state=0)
 
 # %% [markdown]
 # Two classes by BIC and by Cheeseman-Stutz. Their profiles, with intervals; a prior a little above 1 keeps
-# probabilities off 0 and 1, so that all have a standard error.
+# probabilities away from 0 and 1, so that all have a standard error.
 
 # %%
 lca = lt.LatentClass(2, prior=1.1, random_state=0).fit(signs)
 plot_profiles(lca.fit_, errors=lca.standard_errors())
 # %% [markdown]
-# Surgical and medical patients, the latter as emergencies and with the worse blood values. How surely are patients
-# assigned?
+# The classes are surgical and medical patients; the latter are emergencies with worse blood values. How certain is
+# the assignment?
 
 # %%
 plot_uncertainty(lca.fit_)
@@ -40,7 +40,7 @@ print("mean posterior of the own class", sure.average.diagonal().round(3), "expe
 # %%
 plot_residuals(lca.bivariate_residuals())
 # %% [markdown]
-# The blood values go together more than two classes explain. A tree gives them a latent variable of their own:
+# The blood values are more strongly related than two classes explain. A tree gives them a latent variable of their own:
 
 # %%
 tree = lt.LatentTree(random_state=0, time_limit=60).fit(signs)
@@ -49,7 +49,7 @@ print(tree.summary())
 # %% [markdown]
 # ## Who dies
 #
-# The outcome was left out. With each latent variable, shares weighted by the posteriors:
+# The outcome was not in the model. Here is the share of deaths for each latent variable, weighted by the posteriors:
 
 # %%
 died = (icu["sta"] == "Died").to_numpy(float)
@@ -58,9 +58,10 @@ for name, column in zip(tree.get_feature_names_out(), states.T, strict=True):
     print(f"{name:14} {column.sum():6.1f} patients, {died @ column / column.sum():.0%} died")
 
 # %% [markdown]
-# ## All of it at once, as probabilities
+# ## All numbers of classes at once
 #
-# How many classes, if we do not pick? Draws from the posterior over the number of classes and all their parameters:
+# How many classes are there, if we do not choose? Draws from the posterior over the number of classes and all their
+# parameters:
 
 # %%
 bayes = lt.BayesianLatentClass(max_classes=6, n_draws=500, random_state=0).fit(signs)

@@ -25,7 +25,7 @@ lca = lt.fit_classes(table, 10, rng=np.random.default_rng(0), n_init=16)
 print(f"BIC of ten classes: {lt.score.bic(lca):,.0f} with {lca.n_parameters:,} parameters")
 
 # %% [markdown]
-# Now a tree. Half a minute is a short search for 100 variables: it stops before its end, with a warning. Give it
+# Now a tree. Half a minute is a short search for 100 variables: it is stopped early, with a warning. Give it
 # `time_limit=600` for a result to keep. After so little time ten classes may still be ahead, with three times the
 # parameters.
 
@@ -41,8 +41,8 @@ plot_tree(tree.fit_, style="radial")
 # %% [markdown]
 # ## Topics
 #
-# Each latent variable with the words that hang directly under it. States are sorted by size, so that the last one
-# usually is the topic itself: postings in which its words are frequent.
+# Each latent variable with the words that are joined to it. States are sorted by size, so the last one
+# is usually the topic itself: postings in which its words are frequent.
 
 # %%
 names = tree.tree_.names

@@ -2,7 +2,7 @@
 # # Votes: from two parties to a tree of topics
 #
 # In 1984 the 435 members of the US House of Representatives voted on 16 bills. 5.6 % of the votes were not cast; they
-# stay missing. Which groups are there, and is one latent variable enough?
+# stay missing. Which groups are there, and is one latent variable enough to describe them?
 
 # %%
 import latentree as lt
@@ -15,7 +15,7 @@ votes.iloc[:3, :6]
 # %% [markdown]
 # ## Latent classes
 #
-# Models of one to six classes. Scores are on the scale of the log-likelihood; higher is better.
+# Models of one to six classes. Scores are −2 log-likelihood + penalty: lower is better.
 
 # %%
 comparison = lt.compare(votes, range(1, 7), random_state=0)
@@ -30,7 +30,7 @@ plot_scores(comparison)
 lca = comparison.best_estimator()
 plot_profiles(lca.fit_)
 # %% [markdown]
-# The classes have to explain all dependence. What is left over?
+# The classes are meant to explain all dependence. What is left unexplained?
 
 # %%
 for pair in lca.bivariate_residuals().largest(5):
@@ -39,7 +39,7 @@ for pair in lca.bivariate_residuals().largest(5):
 # %% [markdown]
 # ## A tree
 #
-# Several latent variables, each with bills of its own, need fewer parameters for a better fit.
+# Several latent variables, each with its own bills, fit better with fewer parameters.
 
 # %%
 tree = lt.LatentTree(random_state=0, time_limit=60).fit(votes)
@@ -60,8 +60,8 @@ print(tree.summary())
 tree.query("mx-missile", {"aid-to-nicaraguan-contras": "yes", "adoption-of-the-budget-resolution": "no"})
 
 # %% [markdown]
-# The explorer page answers such questions by clicking: *What if* in the panel, values of any bills, and everything
-# else moves. It is one file that works offline; `tree.explore("votes.html")` writes it.
+# The explorer page answers such questions by clicking: under *What if*, choose values of any bills, and everything else
+# updates. It is one file that works offline; `tree.explore("votes.html")` writes it.
 
 # %%
 tree.explore()
