@@ -16,7 +16,7 @@ constexpr Index kBlock = 128;       // rows worked on together
 constexpr std::size_t kPlaces = 8;  // places looked at more closely
 constexpr std::size_t kHeld = 16;   // places whose beliefs are kept from the first pass on
 constexpr double kSmall = 0.01;     // a gain that is not worth another pass
-constexpr double kAhead = 6.0;      // a place is given up when so many more gains like its last would not do
+constexpr double kAhead = 6.0;      // given up, if the need is unknown: so many more gains would not do
 
 // One branch: how the beliefs of all other nodes change when it is taken away, and what they then say about it.
 class Mover {
@@ -136,11 +136,10 @@ class Mover {
       for (Index latent : alive_) best = std::max(best, result_.goes[latent] - result_.stays - b_.needed[latent]);
     std::vector<Index> left;
     for (Index latent : alive_) {
-      const double needed = b_.needed ? b_.needed[latent] : 0.0;
       const double now = result_.goes[latent], gain = now - before_[latent];
-      const bool possible = !b_.needed || bound(latent) >= result_.stays + needed + best;
-      const bool near = pass == 1 || now + kAhead * gain > result_.stays + std::max(needed, 0.0);
-      if (possible && near && gain > kSmall) left.push_back(latent);
+      const bool possible = b_.needed ? bound(latent) >= result_.stays + b_.needed[latent] + best
+                                      : pass == 1 || now + kAhead * gain > result_.stays;
+      if (possible && gain > kSmall) left.push_back(latent);
       before_[latent] = now;
       maximise(latent, 0.0);
     }

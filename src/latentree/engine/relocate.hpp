@@ -42,8 +42,9 @@ struct Moved {
   std::vector<double> tables;  // [latents][most states][states]: P(top | latent)
 };
 
-// At most `passes` over the data: the first counts, the others are EM steps. Places that the counts do not speak for,
-// or that cannot catch up, are given up early; if it is known what is needed, so are those that cannot be the best.
+// At most `passes` over the data: the first counts, the others are EM steps. Only the places with the best counts are
+// followed. If it is known what is needed, a place is given up once a bound shows that it cannot do or cannot be the
+// best of its branch; otherwise once it seems unable to catch up with where the branch hangs now.
 // No more than `near` latents are looked at, the nearest.
 std::vector<Moved> relocations(const Forest& forest, const std::vector<Branch>& branches, int passes, int near,
                                int threads);
