@@ -12,12 +12,12 @@ PYTHON_FILES := src tests benchmarks studies docs/site
 ASAN   := build/sanitize
 INSTALL := python -m pip install --quiet --disable-pip-version-check
 
-.PHONY: help setup demo test test-browser lint format bench bench-scale bench-seeds bench-fresh bench-bice \
+.PHONY: help setup demo test explore test-browser lint format bench bench-scale bench-seeds bench-fresh bench-bice \
         interop docs notebooks fuzz torture leak sanitize wheel manylinux minimal oldest latest other-user check clean
 
 help:
 	@sed -n 's/^# //p' Makefile
-	@echo "make test-browser, lint, format, bench, bench-scale, bench-seeds, bench-fresh, bench-bice, interop, docs, notebooks, fuzz,"
+	@echo "make explore, test-browser, lint, format, bench, bench-scale, bench-seeds, bench-fresh, bench-bice, interop, docs, notebooks, fuzz,"
 	@echo "torture, leak, sanitize, wheel, manylinux, minimal, oldest, latest, other-user, check (all of these but benchmarks, fuzz, torture and"
 	@echo "leak), study-NAME, clean"
 
@@ -44,6 +44,10 @@ demo: $(BASE)
 
 test: $(READY)
 	$(BIN)/python -m pytest -n auto --dist loadgroup tests
+
+# The same tests with property-based examples drawn anew; OTHER names some tests. What fails prints how to reproduce it.
+explore: $(READY)
+	LATENTREE_EXPLORE=yes $(BIN)/python -m pytest -n auto --dist loadgroup $(or $(OTHER),tests)
 
 # The explorer page in a real browser: a Chromium that is there, or one from the system's packages, or Playwright's own.
 test-browser: $(READY)
@@ -163,9 +167,9 @@ define test-installed
 	cd build/$(1)/away && COVERAGE_CORE=sysmon ../bin/python -m pytest -n auto --dist loadgroup tests $(2)
 endef
 
-# The lowest versions that pyproject.toml allows, with the tests in random order. Old versions warn of each other, which is not
-# our concern. Needs Python 3.11 or 3.12.
-SHUFFLE ?= $(shell date +%j)
+# The lowest versions that pyproject.toml allows, with the tests in an order drawn from the commit, so that a failure can be
+# repeated. Old versions warn of each other, which is not our concern. Needs Python 3.11 or 3.12.
+SHUFFLE ?= $(shell git rev-parse --short HEAD 2> /dev/null || date +%j)
 oldest: wheel
 	rm -rf build/oldest
 	$(PYTHON) -m venv build/oldest

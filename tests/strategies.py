@@ -6,17 +6,13 @@ Small on purpose: every tree can be checked by enumerating all joint states (see
 from __future__ import annotations
 
 import numpy as np
-from hypothesis import HealthCheck, settings, strategies as st
+from hypothesis import strategies as st
 
 from latentree._model import Model, normalised, row_starts
 from latentree._table import Table
 from latentree._tree import Tree
 from latentree._variables import Variable, typed
 from latentree.engine._plan import Evidence
-
-# No deadline: test machines are shared, and an example that is slow once is not wrong.
-settings.register_profile("latentree", deadline=None, suppress_health_check=[HealthCheck.too_slow])
-settings.load_profile("latentree")
 
 
 @st.composite
