@@ -1,5 +1,7 @@
 """Two versions of the package in turn: processor seconds of the default search and the BIC it reaches, and their ratio.
 
+Beside the whole search: the processor seconds after which this version has reached the BIC that the other ended with.
+
     python -m benchmarks.alternate OTHER_PYTHON --sets voting d18_10k --seeds 0 1
     python -m benchmarks.alternate OTHER_PYTHON --sets coil42 --set starts=1
 
@@ -10,29 +12,51 @@ that whatever else the machine does falls on both alike.
 from __future__ import annotations
 
 import argparse
+import csv
 import json
 import os
 import subprocess
 import sys
+import tempfile
 import time
 from pathlib import Path
+from typing import Any
 
 for library in ("OMP", "OPENBLAS", "MKL"):
     os.environ.setdefault(f"{library}_NUM_THREADS", "1")
 
 
-def once(name: str, seed: int, options: dict[str, int]) -> dict[str, float]:
-    """Processor seconds and the score of one search."""
+def once(path: str, seed: int, options: dict[str, int]) -> dict[str, Any]:
+    """Processor seconds and the score of one search, and of each step on its way; by names that all versions have."""
     import numpy as np
 
+    from latentree import Table
     from latentree.search import learn
+
+    table = Table.read(path)
+    began = time.process_time()
+    steps: list[tuple[float, float]] = []
+
+    def on_step(step: Any) -> None:
+        steps.append((time.process_time() - began, step.score))
+
+    run = learn(table, rng=np.random.default_rng(seed), on_step=on_step, **options)
+    cpu = time.process_time() - began
+    return {"cpu": cpu, "score": getattr(run, "value", None) or run.score, "steps": steps}  # value: its name before
+
+
+def _csv(name: str, path: Path) -> None:
+    """Write a case as a file of text cells, which all versions read alike."""
+    import numpy as np
 
     from .seeds import load
 
     table = load(name)
-    began = time.process_time()
-    run = learn(table, rng=np.random.default_rng(seed), **options)
-    return {"cpu": time.process_time() - began, "score": run.score}
+    codes = np.repeat(table.codes, table.weights.astype(int), axis=0)
+    with path.open("w", encoding="utf-8", newline="") as file:
+        out = csv.writer(file)
+        out.writerow(table.names)
+        out.writerows([[f"s{c}" if c >= 0 else "" for c in row] for row in codes.tolist()])
 
 
 def main() -> None:
@@ -46,25 +70,31 @@ def main() -> None:
     args = parser.parse_args()
     options = {name: int(value) for name, value in (pair.split("=") for pair in args.set)}
     if args.child:
-        print(json.dumps(once(args.sets[0], args.seeds[0], options)))
+        print(json.dumps(once(args.other, args.seeds[0], options)))
         return
-    print("data, seed: processor seconds of the other version and of this one, their ratio, BIC of both")
-    for name in args.sets:
-        for seed in args.seeds:
-            given = ["--child", "--sets", name, "--seeds", str(seed), "--set", *args.set]
-            both = []
-            for python in (args.other, sys.executable):
-                command = [python, "-m", "benchmarks.alternate", args.other, *given]
-                done = subprocess.run(
-                    command, capture_output=True, text=True, check=True, cwd=Path(__file__).parents[1]
-                )
-                both.append(json.loads(done.stdout.splitlines()[-1]))
-            old, new = both
-            print(
-                f"{name}, {seed}: {old['cpu']:.1f}, {new['cpu']:.1f}, {old['cpu'] / new['cpu']:.2f}, "
-                f"{old['score']:,.1f}, {new['score']:,.1f}",
-                flush=True,
-            )
+    print("data, seed: processor seconds of the other version and of this one, their ratio, BIC of both;")
+    print(
+        "            processor seconds of this one until it was as good as the other, and how many times less that is"
+    )
+    with tempfile.TemporaryDirectory() as folder:
+        for name in args.sets:
+            path = Path(folder) / f"{name.replace('/', '-')}.csv"
+            _csv(name, path)
+            for seed in args.seeds:
+                given = [str(path), "--child", "--seeds", str(seed), "--set", *args.set]
+                old, new = (_child(python, given, folder) for python in (args.other, sys.executable))
+                as_good = next((cpu for cpu, score in new["steps"] if score > old["score"] - 0.05), None)
+                less = "never" if as_good is None else f"{as_good:.1f}, {old['cpu'] / as_good:.1f}"
+                ratio = f"{old['cpu']:.1f}, {new['cpu']:.1f}, {old['cpu'] / new['cpu']:.2f}"
+                print(f"{name}, {seed}: {ratio}, {old['score']:,.1f}, {new['score']:,.1f}; {less}", flush=True)
+
+
+def _child(python: str, given: list[str], folder: str) -> dict[str, Any]:
+    """What one version says, run where none of the other's modules can be found."""
+    script = str(Path(__file__).resolve())
+    done = subprocess.run([python, "-P", script, *given], capture_output=True, text=True, check=True, cwd=folder)
+    said: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
+    return said
 
 
 if __name__ == "__main__":

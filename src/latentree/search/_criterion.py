@@ -28,13 +28,15 @@ class Criterion:
     penalised : bool
         Whether it is the log-likelihood less a penalty of the tree. A candidate's likelihood, even a restricted one,
         then gives its score. Others are estimated by BIC, and the best few candidates are fitted and truly scored.
+    rate : float
+        What a parameter costs.
     """
 
     name: str
     penalised: bool
     _score: Callable[[Fit], float] = field(repr=False)
     _penalty: Penalty = field(repr=False)
-    _rate: float = field(repr=False)
+    rate: float = field(repr=False)
 
     @classmethod
     def of(cls, score: Score, table: Table) -> Criterion:
@@ -61,14 +63,14 @@ class Criterion:
 
     def penalty(self, graph: Graph | Tree) -> float:
         """What a structure costs; for scores that are not penalised likelihoods, what BIC says."""
-        return self._rate * self.dimension(graph)
+        return self.rate * self.dimension(graph)
 
     def price(self, graph: Graph, move: Move, base: float) -> float:
         """What a move adds to the penalty ``base`` of a regular graph; no look at the whole tree is needed."""
         if not self.local:
             return self.penalty(graph.after(move.applied(graph))[0]) - base
         more = added_parameters(graph, move)
-        return self._rate * (graph.after(move.applied(graph))[1] if more is None else more)
+        return self.rate * (graph.after(move.applied(graph))[1] if more is None else more)
 
     @property
     def local(self) -> bool:
@@ -79,7 +81,7 @@ class Criterion:
         """What it costs to hang a branch z of a latent a at each of some places."""
         known: list[int | None] = relocated(graph, z, a, places) if self.local else [None] * len(places)
         return [
-            self.price(graph, Move("NR", (z, a, c)), base) if more is None else self._rate * more
+            self.price(graph, Move("NR", (z, a, c)), base) if more is None else self.rate * more
             for c, more in zip(places, known, strict=True)
         ]
 

@@ -1,4 +1,4 @@
-"""The five search operators ([Zhang2004] 3, [ChenZhangWang] 2.1), SI, SD, NI, ND and NR, and two of our own, UN and NE.
+"""The five search operators SI, SD, NI, ND, NR ([Zhang2004] 3, [ChenZhangWang] 2.1), and our own UN, DI and NE.
 
 A move is what is done and where; :func:`moves` lists them, :meth:`Move.applied` gives the graph before regularisation,
 :func:`reachable` the regular graphs that can be reached, each once.
@@ -15,7 +15,7 @@ from typing import Literal
 from .._tree import states_needed
 from ._network import Graph, edge
 
-Kind = Literal["SI", "SD", "NI", "ND", "NR", "UN", "NE"]
+Kind = Literal["SI", "SD", "NI", "ND", "NR", "UN", "DI", "NE"]
 
 EXPAND: tuple[Kind, ...] = ("SI", "NI")
 ADJUST: tuple[Kind, ...] = ("NR",)
@@ -33,11 +33,12 @@ class Move:
     ----------
     kind : str
         ``SI`` introduces and ``SD`` deletes a state; ``NI`` introduces a node between a latent and two of its
-        neighbours and ``ND`` deletes one; ``NR`` relocates a node; ``UN`` unites two latents; ``NE`` introduces a
-        node on an edge.
+        neighbours and ``ND`` deletes one; ``NR`` relocates a node; ``UN`` unites two latents and ``DI`` divides
+        one; ``NE`` introduces a node on an edge.
     nodes : tuple of int
         SI, SD: (latent,). NI: (latent, neighbour, neighbour). ND: (deleted latent, the neighbour that takes over).
         NR: (relocated node, where it was, where it goes). UN: (deleted latent, the one it is united with, states).
+        DI: (latent, neighbours that the new node takes over, states of the latent, states of the new node).
         NE: (latent, neighbour, states). SI may name a number of states at the end, and NI that of the new node; the
         sources add one, and copy the latent's.
     """
@@ -61,6 +62,11 @@ class Move:
             b, a, k = self.nodes
             rest = [edge(a, c) for c in graph.neighbours[b] if c != a]
             return graph.edited(without=[b], join=rest, cardinality={a: k})
+        if self.kind == "DI":
+            a, *below, k, h = self.nodes
+            new = graph.fresh()
+            join = [edge(a, new), *(edge(new, b) for b in below)]
+            return graph.edited(cut=[edge(a, b) for b in below], join=join, cardinality={a: k, new: h})
         z, a, c = self.nodes
         return graph.edited(cut=[edge(z, a)], join=[edge(z, c)])
 
@@ -81,6 +87,9 @@ class Move:
         if self.kind == "NR":
             z, a, c = self.nodes
             return Move("NR", (z, c, a))
+        if self.kind == "DI":
+            a = self.nodes[0]
+            return Move("UN", (graph.fresh(), a, graph.cardinality[a]))
         if self.kind == "UN":
             return None
         b, a = self.nodes
@@ -100,6 +109,7 @@ class Move:
             "ND": lambda: f"{n[0]} deleted, its neighbours joined to {n[1]}",
             "NR": lambda: f"{n[0]} moved from {n[1]} to {n[2]}",
             "UN": lambda: f"{n[0]} and {n[1]} united, with {last} states",
+            "DI": lambda: f"{n[0]} divided: a new latent of {last} states takes over {', '.join(n[1:-2])}",
         }[self.kind]()
 
 
@@ -143,6 +153,8 @@ def added_parameters(graph: Graph, move: Move) -> int | None:
         return _united(graph, *move.nodes)
     if move.kind in ("NI", "NE"):
         return _introduced(graph, move)
+    if move.kind == "DI":
+        return _divided(graph, *move.nodes)
     if move.kind == "NR":
         z, a, c = move.nodes
         return relocated(graph, z, a, [c])[0]
@@ -174,6 +186,19 @@ def _united(graph: Graph, b: int, a: int, cardinality: int) -> int | None:
         return None
     before = sum(k[x] - 1 + sum((k[u] - 1) * (k[x] - 1) for u in ends[x]) for x in (a, b)) + (k[a] - 1) * (k[b] - 1)
     return (cardinality - 1) * (1 + sum(n - 1 for n in sizes)) - before
+
+
+def _divided(graph: Graph, a: int, *more: int) -> int | None:
+    """Parameters that a division adds; None if what comes out might not be regular."""
+    *below, own, new = more
+    k, rest = graph.cardinality, [u for u in graph.neighbours[a] if u not in below]
+    for states, sizes in ((own, [*(k[u] for u in rest), new]), (new, [*(k[u] for u in below), own])):
+        if len(sizes) < 3 or states * max(sizes) > prod(sizes):
+            return None
+    if not (_stay(graph, rest, a, own) and _stay(graph, below, a, new)):
+        return None
+    after = own - 1 + own * (sum(k[u] - 1 for u in rest) + new - 1) + new * sum(k[u] - 1 for u in below)
+    return after - (k[a] - 1) - k[a] * sum(k[u] - 1 for u in graph.neighbours[a])
 
 
 def relocated(graph: Graph, z: int, a: int, places: Sequence[int]) -> list[int | None]:

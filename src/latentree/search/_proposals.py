@@ -15,6 +15,7 @@ import numpy as np
 from .._types import FloatArray
 from ..engine import _core
 from ._beliefs import Beliefs
+from ._division import divisions
 from ._network import Edge, Graph, Network, edge
 from ._operators import Move, moves
 from ._relocate import PLACES, relocations
@@ -94,12 +95,13 @@ def propose(
         *(m for m in _states(graph) if (around is None or m.nodes[0] in around) and m.nodes[0] not in hubs),
         *sorted(again),
         *_unions(graph, around),
+        *(_divisions(beliefs, task, around, least) if anew else ()),
         *(m for m in _on_edges(graph, around) if least < 0 or cost.price(graph, m, base) < 0),
     ]
 
     def judged(move: Move, own: np.random.Generator) -> Proposal:
         price = cost.price(graph, move, base)
-        effort, goal = SPLITTING if move.kind == "SI" else EFFORT, now + price + least
+        effort, goal = SPLITTING if move.kind in ("SI", "DI") else EFFORT, now + price + least
         found = evaluate(move, beliefs, effort, own, goal=goal)
         if anew and move.kind in ANEW:
             other = evaluate(move, beliefs, effort, own, goal=max(goal, found.log_likelihood), anew=True)
@@ -224,6 +226,13 @@ def _unions(graph: Graph, around: Collection[int] | None) -> Iterator[Move]:
             yield from (Move("UN", (b, a, k)) for k in (most, most + 1) if k <= large * small)
 
 
+def _divisions(beliefs: Beliefs, task: Task, around: Collection[int] | None, least: float) -> Iterator[Move]:
+    network = beliefs.network
+    for a in network.graph.latents:
+        if a not in network.graph.observed and (around is None or a in around):
+            yield from divisions(network, a, task.table.n, task.criterion.rate, least)
+
+
 # ---- several at once ----------------------------------------------------------------------------------------------
 
 
@@ -260,6 +269,9 @@ def _touched(move: Move, graph: Graph) -> tuple[set[Edge], set[int], set[int]]:
     if move.kind == "UN":
         b, a, _ = move.nodes
         return {edge(x, u) for x in (a, b) for u in graph.neighbours[x]}, set(), {a, b}
+    if move.kind == "DI":
+        a = move.nodes[0]
+        return {edge(a, u) for u in graph.neighbours[a]}, set(), {a}
     if move.kind == "ND":
         b, a = move.nodes
         return {edge(b, u) for u in graph.neighbours[b]}, {a}, {b}
@@ -302,6 +314,6 @@ def near(before: Graph, after: Graph, done: Iterable[Proposal]) -> set[int]:
 
 def surroundings(graph: Graph, move: Move) -> set[int]:
     """The nodes of a move that are there, and their neighbours."""
-    nodes = move.nodes[: {"SI": 1, "NI": 3, "UN": 2, "NE": 2}.get(move.kind)]
+    nodes = move.nodes[: {"SI": 1, "NI": 3, "UN": 2, "DI": -2, "NE": 2}.get(move.kind)]
     own = {v for v in nodes if v in graph.neighbours}
     return own.union(*(graph.neighbours[v] for v in own)) if own else set()

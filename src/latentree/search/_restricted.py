@@ -21,6 +21,7 @@ from .._types import FloatArray, IndexArray
 from .._variables import Variable
 from ..engine import _core
 from ._beliefs import Beliefs, Known, known
+from ._division import start_tables
 from ._network import Edge, Graph, Network, edge
 from ._operators import Move
 
@@ -32,7 +33,7 @@ _SHAKE = 0.3
 _SAME = 1e-9
 """Probabilities that differ by less are the same: what lies behind them stays as it is."""
 
-_HOPE = {"SD": 4.0, "UN": 4.0, "NE": 4.0}
+_HOPE = {"SD": 4.0, "UN": 4.0, "DI": 4.0, "NE": 4.0}
 """A candidate is given up when so many more gains like its last would not do: what is lost is lost at once."""
 _LONG_HOPE = 20.0
 """The same where something new takes EM some steps to make out."""
@@ -362,6 +363,21 @@ def _un(move: Move, beliefs: Beliefs, starts: int, rng: Generator) -> _Place:
     return _Place([a, *neighbours], [-1] + [0] * len(neighbours), cardinality, messages, seen, False, made)
 
 
+def _di(move: Move, beliefs: Beliefs, starts: int, rng: Generator) -> _Place:
+    """a divided: states that say the same about the neighbours of a side are merged there."""
+    a, *below, k, h = move.nodes
+    network = beliefs.network
+    graph = network.graph
+    rest = [b for b in graph.neighbours[a] if b not in below]
+    messages, seen = _ends(beliefs, [(b, a) for b in (*rest, *below)])
+    made = start_tables(network, a, below, k, h, starts, rng)
+    flat = [_flat(prior, _all_shaken([*own, across, *new], rng, 0.02)) for prior, own, across, new in made]
+    size = [graph.cardinality[b] for b in (*rest, *below)]
+    parent = [-1, *[0] * len(rest), 0, *[len(rest) + 1] * len(below)]
+    cardinality = [k, *size[: len(rest)], h, *size[len(rest) :]]
+    return _Place([a, *rest, graph.fresh(), *below], parent, cardinality, messages, seen, False, np.array(flat))
+
+
 def _nr(move: Move, beliefs: Beliefs, starts: int, rng: Generator) -> _Place:
     """z moved from a to c. The likelihood is concave in P(z | c): one start will do."""
     z, a, c = move.nodes
@@ -391,7 +407,7 @@ def together(z: int, a: int, c: int, beliefs: Beliefs, left: Mapping[int, FloatA
     return np.maximum(counts[:, 1:], 1e-12)
 
 
-_MAKERS = {"SI": _si, "SD": _sd, "NI": _ni, "ND": _nd, "NR": _nr, "UN": _un, "NE": _ne}
+_MAKERS = {"SI": _si, "SD": _sd, "NI": _ni, "ND": _nd, "NR": _nr, "UN": _un, "DI": _di, "NE": _ne}
 
 
 # ---- the whole model after a move -------------------------------------------------------------------------------
@@ -408,7 +424,7 @@ def applied(found: Evaluated, network: Network) -> Network:
     graph = found.move.applied(network.graph)
     graph = graph.edited(cardinality={v: t.shape[1] for (v, _), t in tables.items()})
     marginals = dict(network.marginals)
-    if len(found.marginal) != len(marginals[found.root]) or found.move.kind in ("SI", "SD", "UN"):
+    if len(found.marginal) != len(marginals[found.root]) or found.move.kind in ("SI", "SD", "UN", "DI"):
         marginals[found.root] = found.marginal
     joint = _on(graph, network)
     above = {u for _, u in tables}
