@@ -103,6 +103,8 @@ _EFFORTS: Mapping[str, tuple[int, int, int]] = {
     "max": (40, sys.maxsize, sys.maxsize),
 }
 """Failed perturbations in a row, starts that must agree, most starts."""
+_PER_START = 7
+"""Variables for which the default effort allows one start more: large trees have more local maxima."""
 
 
 @dataclass(frozen=True)
@@ -418,6 +420,8 @@ class Swift(SearchMethod):
     def _next_start(self, task: Task, state: State, rng: Generator) -> tuple[State, Step | None]:
         """The start is over: look whether enough of them agree, and begin the next if not."""
         trials, agree, starts = self.options.limits
+        if self.options.starts is None and self.options.effort == "default":
+            starts += task.table.n_variables // _PER_START
         home: Point = state.memory["home"]
         again = _ended_there(state)  # random starts of EM and recombination have been tried from here
         if trials and not again and (other := self._refitted(task, home, rng)).score > home.score + SAME:
