@@ -94,6 +94,26 @@ class Missing:
             levels = levels.tolist()
         return np.array([v in self or (untyped and self._reads_as_one(v)) for v in levels], dtype=bool)
 
+    def of(self, column: Column) -> NDArray[np.bool_]:
+        """Which levels of a column are missing, by their own names or those that the file has for them too.
+
+        Examples
+        --------
+        >>> column = Column(np.zeros(1, np.int32), ("no", "refused"), synonyms={"no": "1", "refused": "9"})
+        >>> Missing(["9"]).of(column).tolist()
+        [False, True]
+        """
+        found = self.among(column.levels, column.untyped)
+        if not column.synonyms:
+            return found
+        levels = column.levels.tolist() if isinstance(column.levels, np.ndarray) else column.levels
+        own = {str(level) for level in levels}
+        named = [column.synonyms.get(level, "") for level in levels]
+        return found | np.array([bool(text) and self._names(text) and text not in own for text in named], dtype=bool)
+
+    def _names(self, text: str) -> bool:
+        return text in self or self._reads_as_one(text)
+
     def _reads_as_one(self, value: Any) -> bool:
         """Whether a text is another way to write a number that is missing."""
         text = value.strip() if isinstance(value, str) else ""
@@ -212,7 +232,7 @@ def match(
     Rows of weight zero may hold anything. A cell that is ``missing`` is so unless the variable has a state of that
     name; a variable that was cut has none.
     """
-    gone = (missing if isinstance(missing, Missing) else Missing(missing)).among(column.levels, column.untyped)
+    gone = (missing if isinstance(missing, Missing) else Missing(missing)).of(column)
     recode = np.full(len(column.levels) + 1, -1, dtype=np.int16)
     if column.is_numeric and variable.edges is not None:
         numbers = np.asarray(column.levels, dtype=np.float64)
@@ -298,7 +318,7 @@ def first_cell(column: Column, chosen: NDArray[np.bool_], weights: FloatArray | 
 
 def _values(name: str, column: Column, counts: FloatArray, missing: Missing) -> _Values:
     kept = np.ones(len(counts), dtype=bool) if column.declared else counts > 0
-    kept = kept & ~missing.among(column.levels, column.untyped)
+    kept = kept & ~missing.of(column)
     if column.is_numeric:
         return _merged_numbers(np.asarray(column.levels)[kept], kept, counts)
     levels = [str(v).strip() if isinstance(v, str) else v for v in column.levels]

@@ -30,7 +30,7 @@ from ._bins import OWNER
 from ._coding import DECIMAL, DECIMAL_ADVICE, DECIMAL_COMMA, Coding, Missing, first_cell, learn, match, with_points
 from ._columns import Column, Frame, check_cells, column_from, listed
 from ._order import in_order
-from ._warnings import warn_of_many_states, warn_of_never_seen, warn_of_variables
+from ._warnings import warn_of_labelled_numbers, warn_of_many_states, warn_of_never_seen, warn_of_variables
 
 __all__ = ["MISSING_TEXTS", "table_from", "values_of"]
 
@@ -158,6 +158,7 @@ def table_from(
         if name in orders:
             column = in_order(name, column, orders[name], gone)
         declared.update([name] if column.declared else [])
+        warn_of_labelled_numbers(name, column, gone.of(column))
         if decimal == ",":
             column = read_commas(column, gone, every=True)
         return learn(

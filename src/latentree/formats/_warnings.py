@@ -6,18 +6,39 @@ import warnings
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from .._table import Table
 from .._variables import State, Variable
 from ..errors import Advice, LatentreeWarning
-from ._columns import drop_advice, listed, some
+from ._columns import Column, drop_advice, listed, some
 
-__all__ = ["alike_groups", "warn_of_many_states", "warn_of_never_seen", "warn_of_variables"]
+__all__ = ["alike_groups", "warn_of_labelled_numbers", "warn_of_many_states", "warn_of_never_seen", "warn_of_variables"]
 
 MANY_STATES = 20
 """A column of more states is worth a warning."""
 
 FEW_STATES, CASES = 8, 10
 """So is one of more states than the first, if there are fewer cases a state than the second."""
+
+
+def warn_of_labelled_numbers(name: str, column: Column, gone: NDArray[np.bool_]) -> None:
+    """Warn of numbers with a label of their own in a column of numbers: often they stand for no answer."""
+    if column.declared or not column.synonyms:
+        return
+    seen = np.flatnonzero((column.counts(None) > 0) & ~gone).tolist()
+    labelled = [column.levels[i] for i in seen if column.levels[i] in column.synonyms]
+    if labelled:
+        codes = [str(own) for own in labelled]
+        _warn(
+            "Column '{column}' holds numbers, some of which have a label: {codes} ({labels}). They count as numbers. "
+            "If they stand for no answer, make them missing with {missing}.",
+            column=name,
+            codes=some(codes),
+            labels=some([column.synonyms[own] for own in labelled]),
+            missing=Advice("missing", {name: codes[0] if len(codes) == 1 else codes}),
+        )
 
 
 def warn_of_variables(variables: Sequence[Variable]) -> None:

@@ -10,10 +10,9 @@ from typing import Any
 from .._registry import suggestion
 from ..errors import Advice, DataError, FileFormatError, missing_extra
 from ._columns import Column, Frame, column_from, objects
+from ._suspects import DATES
 
 __all__ = ["read_workbook"]
-
-DATES = (datetime.date, datetime.time, datetime.timedelta)
 
 
 def read_workbook(path: str | os.PathLike[str], *, sheet: str | None = None, header: bool = True) -> Frame:
