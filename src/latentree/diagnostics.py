@@ -12,6 +12,7 @@ import numpy as np
 from ._model import Model
 from ._types import FloatArray
 from ._variables import Variable
+from .errors import amount
 from .estimation._fit import Fit
 from .estimation._independence import INDEPENDENT, at_independence
 from .runner import StopReason
@@ -185,7 +186,7 @@ def _lonely(fit: Fit) -> Iterator[Finding]:
 
 def _few_rows(fit: Fit, advice: str = " Use fewer classes, or a prior above 1.") -> Iterator[Finding]:
     if fit.n_parameters > fit.table.n:
-        text = f"{fit.n_parameters:,} parameters are estimated from {fit.table.n:,.6g} rows."
+        text = f"{fit.n_parameters:,} parameters are estimated from {amount(fit.table.n)} rows."
         yield Finding("few-rows", f"{text}{advice}")
 
 

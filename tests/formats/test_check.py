@@ -307,6 +307,12 @@ def test_numbers_among_words_are_suspected_and_leave_the_order_of_the_scale():
     assert {name: set(codes) for name, codes in found.recipe.missing_in.items()} == {"frage": {"-1", "99"}}
 
 
+def test_a_million_cells_are_a_million_cells():
+    """Numbers of cells are shown without exponents."""
+    found = check({"id": np.arange(1_000_000), "a": np.arange(1_000_000) % 2})
+    assert found.columns[0].findings == ("1,000,000 different values in 1,000,000 cells.",)
+
+
 def test_text_most_of_which_occurs_once_was_typed_freely():
     """Remarks are often short, and some are typed by many."""
     remarks = ["no", "nothing"] * 150 + [f"remark {i}" for i in range(60)]

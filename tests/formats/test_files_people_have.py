@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import warnings
+import zipfile
 from pathlib import Path
 
 import numpy as np
@@ -190,6 +191,24 @@ def test_excel(workbook):
     assert read_frame(workbook).values() == {"code": [1]}
     with pytest.raises(DataError, match=r"no sheet 'Umfrge'\. Did you mean 'Umfrage'"):
         read_frame(workbook, sheet="Umfrge")
+
+
+def test_a_workbook_that_unpacks_to_far_more_than_its_size(workbook, tmp_path):
+    """It is refused before anything of it is in memory."""
+    swollen = tmp_path / "swollen.xlsx"
+    rows = b'<row><c t="n"><v>1</v></c><c t="n"><v>2</v></c></row>' * 20_000
+    with (
+        zipfile.ZipFile(workbook) as own,
+        zipfile.ZipFile(swollen, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as other,
+    ):
+        for part in own.namelist():
+            if not part.endswith("sheet2.xml"):
+                other.writestr(part, own.read(part))
+        with other.open("xl/worksheets/sheet2.xml", "w") as sheet:
+            for _ in range(400):
+                sheet.write(rows)
+    with pytest.raises(FileFormatError, match=r"'.*swollen\.xlsx' unpacks to more than 402,653,184 bytes.*CSV"):
+        read_frame(swollen)
 
 
 def test_old_excel():

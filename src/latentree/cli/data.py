@@ -8,7 +8,7 @@ from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..errors import Advice, DataError, FileFormatError, LatentreeError
+from ..errors import Advice, DataError, FileFormatError, LatentreeError, amount
 from .command import session, warn
 from .output import note
 from .rows import free_name
@@ -194,7 +194,8 @@ def _from_pieces(data: str, recipe: Recipe) -> Source:
     assert found.weights is not None
     count = recipe.weights or free_name("rows", found.columns)
     frame = Frame({**found.columns, count: found.weights})
-    note(f"'{data}': {found.weights.sum():,.6g} rows, {frame.n_rows:,} of them distinct. Those are used, with weights.")
+    total = amount(found.weights.sum())
+    note(f"'{data}': {total} rows, {frame.n_rows:,} of them distinct. Those are used, with weights.")
     return Source(Path(data).name, None, frame, recipe, replace(recipe, weights=count, drop=()))
 
 

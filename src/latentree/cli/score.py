@@ -167,17 +167,20 @@ def _criterion(name: str, fit: Fit) -> float | None:
 
 
 def _show(found: dict[str, Any]) -> None:
-    from .._scale import shown_score
+    from .._scale import score_label, shown_score
+    from ..errors import amount
     from .tables import pairs
 
+    weights = {} if found["n"] == found["n_rows"] else {"sum of weights": amount(found["n"])}
     bic = shown_score(found["bic"], "bic")
     pairs(
         {
             "log-likelihood": f"{found['log_likelihood']:.4f}",
             "per row": f"{found['log_likelihood_per_row']:.6f}",
             "parameters": f"{found['n_parameters']:,}",
-            "rows": f"{found['n']:,.10g}",
-            "AIC": f"{shown_score(found['aic'], 'aic'):.4f}",
-            "BIC": "needs more than one row" if bic is None else f"{bic:.4f}",
+            "rows": f"{found['n_rows']:,}",
+            **weights,
+            score_label("aic"): f"{shown_score(found['aic'], 'aic'):.4f}",
+            score_label("bic"): "needs more than one row" if bic is None else f"{bic:.4f}",
         }
     )

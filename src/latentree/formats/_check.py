@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from .._types import FloatArray
-from ..errors import DataError, LatentreeError
+from ..errors import DataError, LatentreeError, amount
 from ._coding import (
     CASES_PER_NUMBER,
     DECIMAL_COMMA,
@@ -316,10 +316,11 @@ class _Look:
             words = float(np.mean([len(t.split()) for t in texts]))
             if words >= LONG_WORDS and len(texts) > LONG_SHARE * self.total:
                 return "free text"
-            if len(texts) > MANY_STATES and float((self.counts == 1).mean()) > SINGLE_SHARE:
-                return "free text"
         if self._differ and (self.numbers is None or (self.is_whole and self._numbers_cases)):
             return "identifier"
+        once = float((self.counts == 1).mean())
+        if len(texts) > MANY_STATES and once > SINGLE_SHARE and not self.column.declared and self.numbers is None:
+            return "free text"
         return "numbers" if self.to_cut else "answers"
 
     def checked(self, weights: str | None) -> ColumnCheck:
@@ -338,7 +339,7 @@ class _Look:
         if self.column is None:
             return ["It holds dates, lists or other things that cannot be states."]
         found = [
-            f"{_shown(code)} looks like a code for a missing answer ({count:,.6g} cells)."
+            f"{_shown(code)} looks like a code for a missing answer ({amount(count)} cells)."
             for code, count in self.suspects.items()
         ]
         labels = self.column.synonyms if self.numbers is not None else {}
@@ -346,10 +347,10 @@ class _Look:
             f"{_shown(v)} has the label {labels[v]!r}, and counts as a number." for v in self.values if v in labels
         ]
         if kind == "row":
-            lines = f"{len(self.values):,} rows in {self.total:,.6g} lines, each of which names an item of its row."
+            lines = f"{len(self.values):,} rows in {amount(self.total)} lines, each of which names an item of its row."
             return [*found, f"Long data: {lines}"]
         if kind in ("identifier", "date", "free text"):
-            return [*found, f"{len(self.values):,} different values in {self.total:,.6g} cells."]
+            return [*found, f"{len(self.values):,} different values in {amount(self.total)} cells."]
         alike = alike_groups(self.values)
         found += [f"{', '.join(map(repr, own))} differ only in capitals or blanks: write them alike." for own in alike]
         if kind == "answers":

@@ -320,7 +320,7 @@ def _from_objects(array: NDArray[np.object_], name: str) -> Column:
         code_of: dict[Any, int] = dict.fromkeys(keys, -1)
     except TypeError:
         row = next(i for i, v in enumerate(cells) if not _hashable(v))
-        raise unreadable(name, f"a value of type {type(cells[row]).__name__} (row {row})") from None
+        raise unreadable(name, f"values of type {type(cells[row]).__name__} (row {row})") from None
     levels: list[Any] = []
     for key in code_of:
         level = key[1] if apart else key

@@ -6,6 +6,7 @@ import math
 import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from decimal import Decimal
 from typing import Any
 
 import numpy as np
@@ -447,10 +448,10 @@ def read_weights(raw: Mapping[str, Any], weights: Any, n_rows: int, *, decimal: 
         if isinstance(level, str) and level in empty:
             continue
         number = number_in(level.strip()) if isinstance(level, str) and column.untyped else level
-        if number is None or isinstance(number, (str, bool, np.bool_)):
-            bad[i] = True
-        else:
+        if isinstance(number, (int, float, Decimal, np.integer, np.floating)) and not isinstance(number, bool):
             numbers[i] = _as_float(number)
+        else:
+            bad[i] = True
     if bad.any():
         raise _no_weight(column, bad, name)
     w = numbers[column.codes]

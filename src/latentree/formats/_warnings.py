@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from .._table import Table
 from .._variables import State, Variable
-from ..errors import Advice, LatentreeWarning
+from ..errors import Advice, LatentreeWarning, amount
 from ._columns import Column, drop_advice, listed, some
 
 __all__ = ["alike_groups", "warn_of_labelled_numbers", "warn_of_many_states", "warn_of_never_seen", "warn_of_variables"]
@@ -103,13 +103,13 @@ def warn_of_many_states(table: Table, declared: Collection[str]) -> None:
         if variable.edges is None and (found > MANY_STATES or (found > FEW_STATES and cases < CASES * found)):
             numbers = variable.name not in declared and _holds_numbers(variable)
             _warn(
-                "Column '{column}' has {found:,} different values in {cases:,.6g} cases, and each is a state of its "
+                "Column '{column}' has {found:,} different values in {cases} cases, and each is a state of its "
                 "own. If it is not a question with so many answers, "
                 + ("cut it with {cut}, " if numbers else "")
                 + "merge rare values with {merge}, or leave it out with {drop}.",
                 column=variable.name,
                 found=found,
-                cases=cases,
+                cases=amount(cases),
                 cut=Advice("bins", {variable.name: 3}),
                 merge=Advice("merge_rare", 30),
                 drop=drop_advice(variable.name),

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from .._scale import score_label, shown_score
+from ..errors import amount
 from ._contents import EstimateContents, TreeReport
 from ._printable import printable
 
@@ -15,7 +16,8 @@ __all__ = ["criterion_of", "facts", "origin_in_words", "title_of"]
 def title_of(report: TreeReport) -> str:
     """What to call a model that has no name."""
     if report["star"]:
-        return f"Latent class model, {report['nodes'][0]['cardinality']} classes"
+        k = report["nodes"][0]["cardinality"]
+        return f"Latent class model, {k} class{'es' if k > 1 else ''}"
     return "Latent tree model"
 
 
@@ -53,7 +55,7 @@ def facts(report: TreeReport) -> list[tuple[str, str]]:
 
 def _rows(report: TreeReport) -> str:
     n, weighted = report["n"] or 0.0, report["n_weighted"]
-    size = f"{n:,.0f}" if n.is_integer() else f"{n:,.6g}"
+    size = amount(n)
     return size if weighted is None else f"{weighted:,}, weights adding up to {size}"
 
 
