@@ -694,6 +694,16 @@ def test_levels_that_no_row_has_are_kept_if_that_is_asked_for(make, monkeypatch)
 def test_a_weight_beyond_floating_point_is_refused_in_words():
     with pytest.raises(lt.DataError, match="A weight is too large"):
         lt.LatentClass(2).fit([[0, 1], [1, 0]] * 4, sample_weight=[10**400] * 8)
+    with pytest.raises(ParameterError, match=r"'sample_weight' parameter of fit must be one number for each row"):
+        lt.LatentClass(2).fit([[0, 1], [1, 0]] * 4, sample_weight=[1j] * 8)
+
+
+def test_findings_name_a_few_classes():
+    """Dozens of empty classes are counted, not listed."""
+    with pytest.warns(
+        LatentreeWarning, match="Classes 0, 1, 2, 3, 4, 5, 6, 7 and 52 more hold less than one case each"
+    ):
+        lt.LatentClass(60, n_init=1, random_state=0).fit([[0, 1, 1], [1, 0, 1], [1, 1, 0], [0, 0, 0]] * 8)
 
 
 def test_columns_of_one_name_are_refused_by_that_name():

@@ -229,8 +229,14 @@ def _probability(model: Model, node: int, of_class: int, state: int) -> str:
     return f"P({model.tree.names[node]}: {model.states(node)[state]} | class{of_class}) = {value}"
 
 
+MOST_NAMED = 8
+"""Classes that a finding names."""
+
+
 def _classes(numbers: Sequence[int] | np.ndarray[tuple[int, ...], np.dtype[np.intp]]) -> str:
-    shown = [str(i) for i in numbers]
+    shown = [str(i) for i in numbers[:MOST_NAMED]]
+    if len(numbers) > len(shown):
+        shown.append(f"{len(numbers) - len(shown):,} more")
     return f"Class {shown[0]}" if len(shown) == 1 else f"Classes {', '.join(shown[:-1])} and {shown[-1]}"
 
 
