@@ -698,12 +698,11 @@ def test_a_weight_beyond_floating_point_is_refused_in_words():
         lt.LatentClass(2).fit([[0, 1], [1, 0]] * 4, sample_weight=[1j] * 8)
 
 
+@pytest.mark.filterwarnings("ignore")
 def test_findings_name_a_few_classes():
     """Dozens of empty classes are counted, not listed."""
-    with pytest.warns(
-        LatentreeWarning, match="Classes 0, 1, 2, 3, 4, 5, 6, 7 and 52 more hold less than one case each"
-    ):
-        lt.LatentClass(60, n_init=1, random_state=0).fit([[0, 1, 1], [1, 0, 1], [1, 1, 0], [0, 0, 0]] * 8)
+    lca = lt.LatentClass(60, n_init=1, random_state=0).fit([[0, 1, 1], [1, 0, 1], [1, 1, 0], [0, 0, 0]] * 8)
+    assert any("7 and 52 more hold less than one case each" in str(own) for own in lca.warnings_)
 
 
 def test_columns_of_one_name_are_refused_by_that_name():

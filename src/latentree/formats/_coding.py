@@ -109,7 +109,10 @@ class Missing:
         levels = column.levels.tolist() if isinstance(column.levels, np.ndarray) else column.levels
         own = {str(level) for level in levels}
         named = [column.synonyms.get(level, "") for level in levels]
-        return found | np.array([bool(text) and self._names(text) and text not in own for text in named], dtype=bool)
+        by_synonym: NDArray[np.bool_] = np.array(
+            [bool(text) and self._names(text) and text not in own for text in named], dtype=bool
+        )
+        return np.logical_or(found, by_synonym)
 
     def _names(self, text: str) -> bool:
         return text in self or self._reads_as_one(text)
