@@ -81,6 +81,22 @@ def test_all_is_in_view_and_labels_neither_overlap_nor_clip(tabs, made, screen):
         assert text["width"] * text["height"] <= rect["width"] * rect["height"] * 1.1  # no name spills out of its box
 
 
+@pytest.mark.parametrize("screen", SCREENS)
+def test_boxes_of_folded_latents_are_apart(tabs, screen):
+    """Boxes, not only the names in them; and there is room to type into the search field."""
+    tab = tabs()
+    width, height = SCREENS[screen]
+    tab.page.set_viewport_size({"width": width, "height": height})
+    page = tab.show(report.explore(long_names(datasets.generator("d12"))))
+    assert page.locator("#search").bounding_box()["width"] >= 100
+    page.click("#fold")
+    boxes = [rect for rect, _ in page.evaluate(SEEN)["pills"]]
+    assert len(boxes) > 2
+    for a, b in combinations(boxes, 2):
+        apart = (a["right"] <= b["left"], b["right"] <= a["left"], a["bottom"] <= b["top"], b["bottom"] <= a["top"])
+        assert any(apart)
+
+
 def test_folding_refits_the_view(tab):
     page = tab.show(report.explore(datasets.generator("d18")))
     before = page.evaluate("LT.page.view.zoom")

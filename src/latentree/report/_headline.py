@@ -40,7 +40,7 @@ def facts(report: TreeReport) -> list[tuple[str, str]]:
     else:
         known = report["provenance"]
         if isinstance(known.get("n"), int | float):
-            found.append(("Rows it was fitted to", f"{known['n']:,.10g}"))
+            found.append(("Sample size", amount(known["n"])))
         found += _scores(known.get(name) for name in ("log_likelihood", "aic", "bic"))
     if "estimate" in report:
         found.append(("Probabilities", _estimate(report["estimate"])))
@@ -88,18 +88,18 @@ def origin_in_words(report: TreeReport) -> list[str]:
     made = known.get("command")
     version = f", version {known['latentree']}" if isinstance(known.get("latentree"), str) else ""
     data = f" from the data '{known['data']}'" if isinstance(known.get("data"), str) else ""
-    size = f" ({known['n']:,.10g} rows)" if isinstance(known.get("n"), int | float) else ""
+    size = f" (sample size {amount(known['n'])})" if isinstance(known.get("n"), int | float) else ""
     if made or data:
         told.append(f"Made by {made or 'latentree'}{version}{data}{size}.")
     method, criterion = known.get("method"), criterion_of(report)
     if isinstance(method, str):
         value = known.get("value")
-        best = "" if not isinstance(value, int | float) else f" of {shown_score(float(value), criterion):,.2f}"
-        score = f" It looked for the best {score_label(criterion)}, and found a value{best}." if criterion else ""
-        told.append(f"The tree was searched for by the method '{method}'.{score}")
+        best = "" if not isinstance(value, int | float) else f", which is {shown_score(float(value), criterion):,.2f}"
+        score = f" with the best {score_label(criterion)}{best}" if criterion else ""
+        told.append(f"The search method '{method}' found this tree{score}.")
     starts = known.get("starts")
     if isinstance(starts, dict) and "made" in starts and "found" in starts:
-        told.append(f"Of {starts['made']} starts, {starts['found']} found it.")
+        told.append(f"{starts['found']} of {starts['made']} starts found it.")
     scores = [text for name, text in _named_scores(known)]
     if scores:
         told.append(f"On these data: {'; '.join(scores)}.")
