@@ -265,7 +265,7 @@ def test_impossible_rows_get_an_answer_and_a_warning():
 
 def test_declared_categories_are_states_only_if_asked_for(frame):
     kind = pd.CategoricalDtype(["no", "perhaps", "yes"], ordered=True)
-    with pytest.warns(LatentreeWarning, match="'perhaps' of column 'q1'.*left out of the model.*keep_levels=True"):
+    with pytest.warns(LatentreeWarning, match="'perhaps' in column 'q1'.*left out of the model.*keep_levels=True"):
         lca = LatentClass(random_state=0).fit(frame.astype(kind))
     assert lca.model_.states("q1") == ("no", "yes")
     lca = LatentClass(random_state=0, keep_levels=True).fit(frame.astype(kind))

@@ -173,7 +173,7 @@ def _lonely(fit: Fit) -> Iterator[Finding]:
         return
     n = len(fit.starts)
     if n == 1:
-        text = "Only one start was run to the end, so that nothing shows whether a better fit exists. Use more starts."
+        text = "Only one start was run to the end, so nothing shows whether a better fit exists. Use more starts."
         yield Finding("one-start", text)
     elif starts_at_best(fit) <= 1:
         some = "Only one" if starts_at_best(fit) else "None"
@@ -195,7 +195,7 @@ def _weights(fit: Fit) -> Iterator[Finding]:
         yield Finding(
             "small-weights",
             f"The weights sum to {fit.table.n:.6g}, below the number of distinct rows. A weight means repeating a row, "
-            "so that this is the sample size all statistics use. Scale the weights if it should be another.",
+            "so this is the sample size that all statistics use. Scale the weights if it should be another.",
         )
 
 
@@ -219,8 +219,8 @@ def _boundary(fit: Fit) -> Iterator[Finding]:
             some = f"One of the {of:,} probabilities is 0 or 1, {_probability(model, *found[0])}"
         yield Finding(
             "boundary",
-            f"{some}, so that some rows are impossible in some classes. That is common in small classes; a prior above "
-            "1 keeps them inside.",
+            f"{some}, so some rows are impossible in some classes. That is common in small classes; a prior above "
+            "1 keeps probabilities away from 0 and 1.",
         )
 
 
@@ -261,7 +261,7 @@ def guessed_orders(variables: Sequence[Variable], most: int = 3) -> Iterator[Fin
     Examples
     --------
     >>> print(next(guessed_orders([Variable("trust", ("low", "middle", "high"), order="guessed")])).text)
-    The order of the answers is guessed from well-known scales: trust (low < middle < high). It changes no likelihood.
+    The order of the answers is guessed from well-known scales: trust (low < middle < high). It does not affect the fit.
     """
     own = [v for v in variables if v.order == "guessed"]
     if own:
@@ -274,8 +274,8 @@ def guessed_orders(variables: Sequence[Variable], most: int = 3) -> Iterator[Fin
         more = f"; and {len(scales) - most} more scales" if len(scales) > most else ""
         yield Finding(
             "guessed-order",
-            f"The order of the answers is guessed from well-known scales: {'; '.join(told)}{more}. It changes no "
-            "likelihood.",
+            f"The order of the answers is guessed from well-known scales: {'; '.join(told)}{more}. It does not "
+            "affect the fit.",
         )
 
 
@@ -288,8 +288,8 @@ def provenance_findings(provenance: Mapping[str, Any]) -> list[Finding]:
 
     Examples
     --------
-    >>> print(provenance_findings({"method": "swift", "reason": "time"})[0].text[:46])
-    The search did not come to its end; this is th
+    >>> print(provenance_findings({"method": "swift", "reason": "time"})[0].text[:28])
+    The search was not finished;
     >>> provenance_findings({"method": "swift", "reason": "exhausted"})
     []
     """
@@ -302,7 +302,7 @@ def provenance_findings(provenance: Mapping[str, Any]) -> list[Finding]:
 def _unfinished(reason: StopReason, structure: bool) -> Iterator[Finding]:
     if not reason.complete:
         found = "this is the best tree so far" if structure else "no tree was found yet"
-        yield Finding("unfinished", f"The search did not come to its end; {found}. {reason.message}", loud=True)
+        yield Finding("unfinished", f"The search was not finished; {found}. {reason.message}", loud=True)
 
 
 def _without_structure(run: Run) -> Iterator[Finding]:

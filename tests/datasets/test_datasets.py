@@ -236,7 +236,7 @@ def test_the_party_is_outside_the_fit():
     assert "party" not in datasets.load("voting").names and datasets.load("voting").n_variables == 16
 
 
-@pytest.mark.filterwarnings("ignore:Column 'veil-type' has one value only")
+@pytest.mark.filterwarnings("ignore:Column 'veil-type' has only one value")
 @pytest.mark.parametrize("backend", ["pandas", "polars"])
 def test_frames_have_the_order_of_the_codebook(backend):
     for name in ("mushroom", "heart", "solar"):

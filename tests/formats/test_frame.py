@@ -319,7 +319,7 @@ def test_answers_that_look_like_missing_ones():
 
 
 def test_answers_that_differ_only_in_capitals_or_blanks_are_said():
-    with pytest.warns(LatentreeWarning, match="'Yes' and 'yes' of column 'a', 'not sure' and 'notsure' of column 'b'"):
+    with pytest.warns(LatentreeWarning, match="'Yes' and 'yes' in column 'a', 'not sure' and 'notsure' in column 'b'"):
         found = states({"a": ["Yes", "yes", "no"], "b": ["not sure", "notsure", "x"], "c": ["a", "b", "c"]})
     assert found == [("Yes", "no", "yes"), ("not sure", "notsure", "x"), ("a", "b", "c")]
 
@@ -537,7 +537,7 @@ def test_bins_of_categories():
 
 
 def test_constant_columns_warn():
-    with pytest.warns(LatentreeWarning, match=r"Columns 'a', 'b' have one value only.*drop=\['a', 'b'\]"):
+    with pytest.warns(LatentreeWarning, match=r"Columns 'a', 'b' have only one value.*drop=\['a', 'b'\]"):
         table = table_from({"a": [1, 1], "b": ["x", None], "c": [1, 2]})
     assert table.variables[0].states == (1,)
 

@@ -207,12 +207,12 @@ def _data_set(name: str, recipe: Recipe, own_weights: bool) -> Source:
     if name not in known:
         raise DataError(
             f"There is no file '{name}', nor a data set of that name.{suggestion(name, known)} "
-            "Check the path, or see 'latentree datasets' for what there is."
+            "Check the path, or list the bundled data sets with 'latentree datasets'."
         )
     about = datasets.describe(name)
     frame = datasets.read(name)
     some = f" {len(about.use)} of its {len(frame.columns)} columns are used; see --columns." if about.use else ""
-    note(f"There is no file '{name}': using the data set of that name.{some}")
+    note(f"No file '{name}' was found; using the bundled data set of that name.{some}")
     weights = recipe.weights or (about.weights if own_weights else None)
     own = replace(recipe, columns=recipe.columns or about.use or None, weights=weights)
     return Source(name, None, frame, own, own)

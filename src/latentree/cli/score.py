@@ -64,7 +64,7 @@ def command(model: str, data: str, by_row: bool, out: str | None, force: bool, a
     say_other_data(loaded, source, found)
     if found["n_impossible"]:
         warn(
-            f"Rows that the model holds impossible: {found['n_impossible']:,.10g}. "
+            f"Rows impossible under the model: {found['n_impossible']:,.10g}. "
             "A model made with --prior auto has no probabilities of zero."
         )
     if as_json:
@@ -100,7 +100,7 @@ def _each(
             share = quantiles_of(model.provenance, rows)
             write(dict(zip(header, (piece.numbers, rows, rows * np.nan if share is None else share), strict=True)))
     if quantiles_of(model.provenance, np.zeros(1)) is None:
-        note("The model file does not know its training rows, so that there are no quantiles: learn or fit it again.")
+        note("The model file has no record of its training rows, so there are no quantiles: learn or fit it again.")
     if as_json:
         found = {"log_likelihood": total, "log_likelihood_per_row": total / weight, "n": weight}
         more = {"n_rows": reader.n_rows, "n_impossible": impossible, "n_parameters": model.tree.n_parameters}

@@ -136,7 +136,7 @@ class Long:
         owner, thing = _codes(raw[rows], rows, gone(rows)), _codes(raw[items], items, gone(items))
         if (owner[0] < 0).any():
             first = int(np.argmax(owner[0] < 0))
-            text = "Column '{column}', {row}: the cell is empty, so that nothing tells which row the line belongs to."
+            text = "Column '{column}', {row}: the cell is empty, so it is unknown which row the line belongs to."
             raise DataError(text, column=rows, row=Row(first))
         amount = np.ones(len(owner[0])) if quantity is None else _amounts(raw[quantity], quantity)
         own = None if weights is None else _row_weights(raw, weights, owner, rows)

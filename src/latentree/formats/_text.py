@@ -178,7 +178,7 @@ def _unpacked(data: bytes, path: PathLike, max_bytes: int) -> bytes:
             "'{file}' is damaged: it cannot be unpacked ({error}).", file=os.fspath(path), error=error
         ) from None
     if limit < len(out) <= max_bytes:
-        raise _suspected(path, limit, "Unpack it by hand if it is what it should be.")
+        raise _suspected(path, limit, "If you trust it, unpack it first.")
     return out
 
 
@@ -191,7 +191,7 @@ def refuse_swollen_archive(path: PathLike) -> None:
         return  # damaged, or no archive: what reads it says so
     limit = _most_unpacked(os.path.getsize(path))
     if unpacked > limit:
-        raise _suspected(path, limit, "Save it as CSV if it is what it should be.")
+        raise _suspected(path, limit, "If you trust it, save it as CSV.")
 
 
 def _most_unpacked(size: int) -> int:

@@ -46,14 +46,14 @@ def warn_of_variables(variables: Sequence[Variable]) -> None:
     single = [v.name for v in variables if v.cardinality == 1]
     if single:
         _warn(
-            "{columns} one value only, which tells nothing about the rows. Leave {it} out with {drop}.",
+            "{columns} only one value, which says nothing about the rows. Leave {it} out with {drop}.",
             columns=f"Column {listed(single)} has" if len(single) == 1 else f"Columns {listed(single)} have",
             it="it" if len(single) == 1 else "them",
             drop=drop_advice(*single),
         )
     alike = {v.name: groups[0] for v in variables if (groups := alike_groups(v.states))}
     if alike:
-        some_of = [f"{own[0]!r} and {own[1]!r} of column '{name}'" for name, own in list(alike.items())[:8]]
+        some_of = [f"{own[0]!r} and {own[1]!r} in column '{name}'" for name, own in list(alike.items())[:8]]
         more = f", and others in {len(alike) - 8:,} more columns" if len(alike) > 8 else ""
         _warn(
             "{pairs} differ only in capitals or blanks, and are states of their own. Write them alike if they mean the "
@@ -87,11 +87,11 @@ def alike_groups(states: Sequence[Any]) -> list[list[str]]:
 def warn_of_never_seen(found: Mapping[str, Sequence[State]]) -> None:
     """Warn of levels in new rows that the data of the model declared but no row had."""
     if found:
-        _warn("No row that the model was learned from has {levels}: treated as missing.", levels=_levels_listed(found))
+        _warn("No training row has {levels}: treated as missing.", levels=_levels_listed(found))
 
 
 def _levels_listed(levels: Mapping[str, Sequence[State]], most: int = 8) -> str:
-    texts = [f"{some(own)} of column '{name}'" for name, own in list(levels.items())[:most]]
+    texts = [f"{some(own)} in column '{name}'" for name, own in list(levels.items())[:most]]
     return ", ".join(texts) + (f" and levels of {len(levels) - most} more columns" if len(levels) > most else "")
 
 

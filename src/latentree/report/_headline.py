@@ -46,7 +46,7 @@ def facts(report: TreeReport) -> list[tuple[str, str]]:
         found.append(("Probabilities", _estimate(report["estimate"])))
     if "search" in report:
         search = report["search"]
-        ended = "came to its end" if search["complete"] else f"unfinished ({search['reason']})"
+        ended = "finished" if search["complete"] else f"unfinished ({search['reason']})"
         found.append(("Search", printable(f"{search['method']}, {ended}, {search['seconds']:.2f} s")))
     elif report["fit"] is not None:
         found.append(("Fit", f"{report['fit']['reason']}, {report['fit']['seconds']:.2f} s"))

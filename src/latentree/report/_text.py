@@ -392,7 +392,7 @@ def _searched(search: ClassSearch, scores: Sequence[str]) -> str:
     """Which numbers of classes the rows are, and which columns say nothing about the best one."""
     criterion = search["criterion"]
     others = [name for name in scores if name != criterion]
-    rows = f"The rows are the numbers of classes that the search by {criterion} looked at."
+    rows = f"The rows are the numbers of classes that the search by {criterion} tried."
     more = f" By {' or '.join(others)}, another number may be best: that was not searched." if others else ""
     return printable(rows + more)
 
