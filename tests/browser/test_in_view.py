@@ -193,3 +193,16 @@ def test_branches_differ_without_full_colour_vision(which):
     light = [lab(colour)[0] for colour in colours]
     # neighbouring branches differ in lightness alone
     assert min(abs(a - b) for a, b in pairwise(light)) > 12
+
+
+def test_the_tree_of_a_report_can_be_read_on_a_phone(tabs, tmp_path):
+    """It scrolls in its own frame: names keep a size that can be read, and the page does not scroll sideways."""
+    page = tabs().page
+    page.set_viewport_size({"width": 390, "height": 844})
+    report.write_report(datasets.generator("d12"), path=tmp_path / "report.html")
+    page.goto((tmp_path / "report.html").as_uri())
+    seen = page.evaluate(
+        """() => [document.documentElement.scrollWidth, ...[...document.querySelectorAll(".tree text")].map((t) =>
+          parseFloat(getComputedStyle(t).fontSize) * t.getScreenCTM().a)]"""
+    )
+    assert seen[0] <= 390 and min(seen[1:]) >= 7

@@ -191,7 +191,10 @@ def test_every_shipped_set_has_a_codebook(name):
     assert book.source and f"Names, values and texts: {book.source}." in str(book)
     assert all(own.text or "lost" in book.note or name in ("audiology", "soybean") for own in book.entries)
     for variable in datasets.load(name).variables:
-        assert variable.label == book[variable.name].text
+        own = book[variable.name]
+        codes = {code: label for code, label in own.values.items() if code != label} if book.keep_codes else {}
+        told = f" ({', '.join(f'{code} = {label}' for code, label in codes.items())})" if codes else ""
+        assert variable.label == own.text + told  # states that are codes are explained where they are shown
         if not book.keep_codes:
             assert variable.states == tuple(book[variable.name].values.values())
 
