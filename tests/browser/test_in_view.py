@@ -199,7 +199,7 @@ def test_the_tree_of_a_report_can_be_read_on_a_phone(tabs, tmp_path):
     """It scrolls in its own frame: names keep a size that can be read, and the page does not scroll sideways."""
     page = tabs().page
     page.set_viewport_size({"width": 390, "height": 844})
-    report.write_report(datasets.generator("d12"), path=tmp_path / "report.html")
+    report.write_report(long_names(datasets.generator("d12")), path=tmp_path / "report.html")
     page.goto((tmp_path / "report.html").as_uri())
     seen = page.evaluate(
         """() => [document.documentElement.scrollWidth, ...[...document.querySelectorAll(".tree text")].map((t) =>
