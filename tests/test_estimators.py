@@ -265,7 +265,7 @@ def test_impossible_rows_get_an_answer_and_a_warning():
 
 def test_declared_categories_are_states_only_if_asked_for(frame):
     kind = pd.CategoricalDtype(["no", "perhaps", "yes"], ordered=True)
-    with pytest.warns(LatentreeWarning, match="'perhaps' of column 'q1'.*left out of the model.*keep_levels=True"):
+    with pytest.warns(LatentreeWarning, match="'perhaps' in column 'q1'.*left out of the model.*keep_levels=True"):
         lca = LatentClass(random_state=0).fit(frame.astype(kind))
     assert lca.model_.states("q1") == ("no", "yes")
     lca = LatentClass(random_state=0, keep_levels=True).fit(frame.astype(kind))
@@ -694,6 +694,15 @@ def test_levels_that_no_row_has_are_kept_if_that_is_asked_for(make, monkeypatch)
 def test_a_weight_beyond_floating_point_is_refused_in_words():
     with pytest.raises(lt.DataError, match="A weight is too large"):
         lt.LatentClass(2).fit([[0, 1], [1, 0]] * 4, sample_weight=[10**400] * 8)
+    with pytest.raises(ParameterError, match=r"'sample_weight' parameter of fit must be one number for each row"):
+        lt.LatentClass(2).fit([[0, 1], [1, 0]] * 4, sample_weight=[1j] * 8)
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_findings_name_a_few_classes():
+    """Dozens of empty classes are counted, not listed."""
+    lca = lt.LatentClass(60, n_init=1, random_state=0).fit([[0, 1, 1], [1, 0, 1], [1, 1, 0], [0, 0, 0]] * 8)
+    assert any("7 and 52 more hold less than one case each" in str(own) for own in lca.warnings_)
 
 
 def test_columns_of_one_name_are_refused_by_that_name():

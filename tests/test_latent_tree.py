@@ -297,7 +297,7 @@ def test_in_a_pipeline(frame):
 
 
 def test_a_time_limit_gives_the_best_so_far(frame):
-    with pytest.warns(LatentreeWarning, match="did not come to its end"):
+    with pytest.warns(LatentreeWarning, match="was not finished"):
         tree = LatentTree(random_state=0, time_limit=0.0).fit(frame)
     assert not tree.converged_ and tree.transform(frame).shape[0] == len(frame)
 

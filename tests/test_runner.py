@@ -471,7 +471,7 @@ def test_other_data_or_settings_are_refused_by_name(tmp_path):
     path = tmp_path / "state.json"
     Checkpoint(path, "fit", made_from).save({"n": 1})
     assert Checkpoint(path, "fit", dict(made_from)).load().payload == {"n": 1}
-    with pytest.raises(ParameterError, match=r"state.json' was made with other data\. Give those it was made with"):
+    with pytest.raises(ParameterError, match=r"state.json' was made with other data\. Use the same as then"):
         Checkpoint(path, "fit", {**made_from, "data": fingerprint(np.arange(4))}).load()
     with pytest.raises(ParameterError, match="other data and settings"):
         Checkpoint(path, "fit").load()

@@ -168,7 +168,7 @@ class Checkpoint:
             rest = " and ".join(k for k in other if k != "seed")
             parts = [f"other {rest}" if rest else "", "another seed" if "seed" in other else ""]
             raise ParameterError(
-                "'{path}' was made with {differs}. Give those it was made with to resume it, or another file to start "
+                "'{path}' was made with {differs}. Use the same as then to resume it, or name another file to start "
                 "afresh.",
                 path=os.fspath(self.path),
                 differs=" and ".join(filter(None, parts)),

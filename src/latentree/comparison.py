@@ -410,6 +410,6 @@ def _mark_lower(rows: list[dict[str, Any]]) -> None:
     for before, row in pairwise(rows):
         if row["log_likelihood"] < before["log_likelihood"] - SAME_OPTIMUM:
             row["warnings"].append(
-                f"Its log-likelihood is below that of {before['n_classes']} classes, so that a better fit exists. Use "
+                f"Its log-likelihood is below that of {before['n_classes']} classes, so a better fit exists. Use "
                 "more starts."
             )

@@ -12,6 +12,7 @@ import numpy as np
 from ._model import Model
 from ._types import FloatArray
 from ._variables import Variable
+from .errors import amount
 from .estimation._fit import Fit
 from .estimation._independence import INDEPENDENT, at_independence
 from .runner import StopReason
@@ -172,7 +173,7 @@ def _lonely(fit: Fit) -> Iterator[Finding]:
         return
     n = len(fit.starts)
     if n == 1:
-        text = "Only one start was run to the end, so that nothing shows whether a better fit exists. Use more starts."
+        text = "Only one start was run to the end, so nothing shows whether a better fit exists. Use more starts."
         yield Finding("one-start", text)
     elif starts_at_best(fit) <= 1:
         some = "Only one" if starts_at_best(fit) else "None"
@@ -185,7 +186,7 @@ def _lonely(fit: Fit) -> Iterator[Finding]:
 
 def _few_rows(fit: Fit, advice: str = " Use fewer classes, or a prior above 1.") -> Iterator[Finding]:
     if fit.n_parameters > fit.table.n:
-        text = f"{fit.n_parameters:,} parameters are estimated from {fit.table.n:,.6g} rows."
+        text = f"{fit.n_parameters:,} parameters are estimated from {amount(fit.table.n)} rows."
         yield Finding("few-rows", f"{text}{advice}")
 
 
@@ -194,7 +195,7 @@ def _weights(fit: Fit) -> Iterator[Finding]:
         yield Finding(
             "small-weights",
             f"The weights sum to {fit.table.n:.6g}, below the number of distinct rows. A weight means repeating a row, "
-            "so that this is the sample size all statistics use. Scale the weights if it should be another.",
+            "so this is the sample size that all statistics use. Scale the weights if it should be another.",
         )
 
 
@@ -218,8 +219,8 @@ def _boundary(fit: Fit) -> Iterator[Finding]:
             some = f"One of the {of:,} probabilities is 0 or 1, {_probability(model, *found[0])}"
         yield Finding(
             "boundary",
-            f"{some}, so that some rows are impossible in some classes. That is common in small classes; a prior above "
-            "1 keeps them inside.",
+            f"{some}, so some rows are impossible in some classes. That is common in small classes; a prior above "
+            "1 keeps probabilities away from 0 and 1.",
         )
 
 
@@ -228,8 +229,14 @@ def _probability(model: Model, node: int, of_class: int, state: int) -> str:
     return f"P({model.tree.names[node]}: {model.states(node)[state]} | class{of_class}) = {value}"
 
 
+MOST_NAMED = 8
+"""Classes that a finding names."""
+
+
 def _classes(numbers: Sequence[int] | np.ndarray[tuple[int, ...], np.dtype[np.intp]]) -> str:
-    shown = [str(i) for i in numbers]
+    shown = [str(i) for i in numbers[:MOST_NAMED]]
+    if len(numbers) > len(shown):
+        shown.append(f"{len(numbers) - len(shown):,} more")
     return f"Class {shown[0]}" if len(shown) == 1 else f"Classes {', '.join(shown[:-1])} and {shown[-1]}"
 
 
@@ -254,7 +261,7 @@ def guessed_orders(variables: Sequence[Variable], most: int = 3) -> Iterator[Fin
     Examples
     --------
     >>> print(next(guessed_orders([Variable("trust", ("low", "middle", "high"), order="guessed")])).text)
-    The order of the answers is guessed from well-known scales: trust (low < middle < high). It changes no likelihood.
+    The order of the answers is guessed from well-known scales: trust (low < middle < high). It does not affect the fit.
     """
     own = [v for v in variables if v.order == "guessed"]
     if own:
@@ -267,8 +274,8 @@ def guessed_orders(variables: Sequence[Variable], most: int = 3) -> Iterator[Fin
         more = f"; and {len(scales) - most} more scales" if len(scales) > most else ""
         yield Finding(
             "guessed-order",
-            f"The order of the answers is guessed from well-known scales: {'; '.join(told)}{more}. It changes no "
-            "likelihood.",
+            f"The order of the answers is guessed from well-known scales: {'; '.join(told)}{more}. It does not "
+            "affect the fit.",
         )
 
 
@@ -281,8 +288,8 @@ def provenance_findings(provenance: Mapping[str, Any]) -> list[Finding]:
 
     Examples
     --------
-    >>> print(provenance_findings({"method": "swift", "reason": "time"})[0].text[:46])
-    The search did not come to its end; this is th
+    >>> print(provenance_findings({"method": "swift", "reason": "time"})[0].text[:28])
+    The search was not finished;
     >>> provenance_findings({"method": "swift", "reason": "exhausted"})
     []
     """
@@ -295,7 +302,7 @@ def provenance_findings(provenance: Mapping[str, Any]) -> list[Finding]:
 def _unfinished(reason: StopReason, structure: bool) -> Iterator[Finding]:
     if not reason.complete:
         found = "this is the best tree so far" if structure else "no tree was found yet"
-        yield Finding("unfinished", f"The search did not come to its end; {found}. {reason.message}", loud=True)
+        yield Finding("unfinished", f"The search was not finished; {found}. {reason.message}", loud=True)
 
 
 def _without_structure(run: Run) -> Iterator[Finding]:

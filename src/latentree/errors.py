@@ -51,6 +51,17 @@ def shell_name(option: str) -> str:
     return "--" + SHELL_NAMES.get(option, option).replace("_", "-")
 
 
+def amount(x: float) -> str:
+    """Put a sum of weights into words: whole ones as numbers of rows, others to six digits.
+
+    Examples
+    --------
+    >>> amount(1_000_000.0), amount(519.24816), amount(1_234_567.5)
+    ('1,000,000', '519.248', '1,234,568')
+    """
+    return f"{x:,.0f}" if float(x).is_integer() or abs(x) >= 1e6 else f"{x:,.6g}"
+
+
 @dataclass(frozen=True)
 class Advice:
     """An option that would help, with the value to give it.

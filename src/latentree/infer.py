@@ -316,9 +316,8 @@ def _no_state(model: Model, v: int, value: Any) -> DataError:
     if model.tree.variable[v] < 0:
         given = [repr(own) for own in model.state_names(v) if own is not None]
         called = f", also called {', '.join(given)}" if given else ""
-        return DataError(
-            f"Latent variable '{name}' has no state {value!r}. Its states are 0 to {len(states) - 1}{called}."
-        )
+        title, last = CLASS if model.tree.is_star and CLASS not in model.tree.names else name, len(states) - 1
+        return DataError(f"Latent variable '{title}' has no state {value!r}. Its states are 0 to {last}{called}.")
     meant = _meant(value, states)
     return DataError(f"Variable '{name}' has no state {value!r}. {meant or f'It has {_some(states)}.'}")
 

@@ -341,14 +341,16 @@ def _state_names(model: Model, z: int, given: Named) -> list[str | None]:
 
 
 def assignment_columns(
-    posteriors: Mapping[str, FloatArray],
-) -> Iterator[tuple[str, NDArray[np.int32], dict[str, FloatArray]]]:
+    posteriors: Mapping[str, FloatArray], model: Model
+) -> Iterator[tuple[str, NDArray[np.int32], tuple[int | str, ...], dict[str, FloatArray]]]:
     """Name the columns that assignments add to rows.
 
     Parameters
     ----------
     posteriors : mapping of str to float array [rows, states]
         P(state | row) of each latent variable, NaN in rows for which it is not known.
+    model : Model
+        Whose latent variables they are.
 
     Yields
     ------
@@ -356,19 +358,32 @@ def assignment_columns(
         ``class`` if there is one latent variable, otherwise its name.
     states : int array [rows]
         The most probable state, -1 where it is not known.
+    levels : tuple of int or str
+        What each state is called: its name if people named any of them, otherwise its number.
     probabilities : dict of str to float array [rows]
-        One column for each state: ``p_class0``, ... or ``p_name_0``, ...
+        One column for each state: ``p_class0``, ... or ``p_name_0``, ..., with the names of states that have them.
 
     Examples
     --------
-    >>> for label, states, columns in assignment_columns({"z": np.array([[0.2, 0.8], [np.nan, np.nan]])}):
-    ...     print(label, states.tolist(), list(columns))
-    class [1, -1] ['p_class0', 'p_class1']
+    >>> pair = [Variable("a", (0, 1)), Variable("b", (0, 1))]
+    >>> model = Model.random(Tree.star(2, [2, 2]), pair, np.random.default_rng(0))
+    >>> p = {"z": np.array([[0.2, 0.8], [np.nan, np.nan]])}
+    >>> for label, states, levels, columns in assignment_columns(p, model):
+    ...     print(label, states.tolist(), levels, list(columns))
+    class [1, -1] (0, 1) ['p_class0', 'p_class1']
+    >>> [own[2:] for own in assignment_columns({"z": np.zeros((0, 2))}, model.renamed(classes={1: "ill"}))][0][0]
+    ('class0', 'ill')
     """
     for name, p in posteriors.items():
-        label, prefix = ("class", "p_class") if len(posteriors) == 1 else (name, f"p_{name}_")
+        alone, node = len(posteriors) == 1, model.tree.node(name)
         columns = np.ascontiguousarray(p.T)
-        yield label, _most_probable(columns), {f"{prefix}{i}": own for i, own in enumerate(columns)}
+        levels: tuple[int | str, ...] = tuple(range(len(columns)))
+        if any(model.state_names(node)):
+            levels = node_labels(model, node)
+        heads = [class_label(own) if alone and isinstance(own, int) else str(own) for own in levels]
+        prefix = "p_" if alone else f"p_{name}_"
+        named = {f"{prefix}{head}": own for head, own in zip(heads, columns, strict=True)}
+        yield CLASS if alone else name, _most_probable(columns), levels, named
 
 
 def _most_probable(columns: FloatArray) -> NDArray[np.int32]:

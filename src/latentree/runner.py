@@ -148,7 +148,7 @@ class StopReason(Enum):
     complete: bool
 
     CONVERGED = "converged", "The gain of a step fell below the tolerance.", True
-    EXHAUSTED = "exhausted", "No candidate improves the score any more.", True
+    EXHAUSTED = "exhausted", "No candidate improves the score further.", True
     FINISHED = "finished", "All the steps asked for were made.", True
     ITERATIONS = (
         "iterations",
@@ -157,13 +157,13 @@ class StopReason(Enum):
     )
     TIME = (
         "time",
-        "The time limit was reached first. Allow more seconds, or resume from the checkpoint if one was kept.",
+        "The time limit was reached first. Allow more time, or resume from the checkpoint if there is one.",
         False,
     )
     INTERRUPTED = (
         "interrupted",
         "It was interrupted; this is the result of the last complete step. Run it again, or resume from the "
-        "checkpoint if one was kept.",
+        "checkpoint if there is one.",
         False,
     )
     IMPOSSIBLE = (

@@ -323,7 +323,7 @@ def test_an_unfinished_search_is_said_before_anything_else(tab, model):
         model.tree, model.variables, model.parameters, {"method": "swift", "score": "bic", "reason": "time"}
     )
     page = tab.show(report.explore(stopped, trace=growth(model)))
-    assert "did not come to its end" in page.locator("#panel-overview .warning").first.text_content()
+    assert "was not finished" in page.locator("#panel-overview .warning").first.text_content()
     page.click("#tab-growth")
     assert "BIC (lower is better)" in page.locator("#panel-growth h3").all_text_contents()[1]
 

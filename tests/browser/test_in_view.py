@@ -81,6 +81,22 @@ def test_all_is_in_view_and_labels_neither_overlap_nor_clip(tabs, made, screen):
         assert text["width"] * text["height"] <= rect["width"] * rect["height"] * 1.1  # no name spills out of its box
 
 
+@pytest.mark.parametrize("screen", SCREENS)
+def test_boxes_of_folded_latents_are_apart(tabs, screen):
+    """Boxes, not only the names in them; and there is room to type into the search field."""
+    tab = tabs()
+    width, height = SCREENS[screen]
+    tab.page.set_viewport_size({"width": width, "height": height})
+    page = tab.show(report.explore(long_names(datasets.generator("d12"))))
+    assert page.locator("#search").bounding_box()["width"] >= 100
+    page.click("#fold")
+    boxes = [rect for rect, _ in page.evaluate(SEEN)["pills"]]
+    assert len(boxes) > 2
+    for a, b in combinations(boxes, 2):
+        apart = (a["right"] <= b["left"], b["right"] <= a["left"], a["bottom"] <= b["top"], b["bottom"] <= a["top"])
+        assert any(apart)
+
+
 def test_folding_refits_the_view(tab):
     page = tab.show(report.explore(datasets.generator("d18")))
     before = page.evaluate("LT.page.view.zoom")
@@ -177,3 +193,16 @@ def test_branches_differ_without_full_colour_vision(which):
     light = [lab(colour)[0] for colour in colours]
     # neighbouring branches differ in lightness alone
     assert min(abs(a - b) for a, b in pairwise(light)) > 12
+
+
+def test_the_tree_of_a_report_can_be_read_on_a_phone(tabs, tmp_path):
+    """It scrolls in its own frame: names keep a size that can be read, and the page does not scroll sideways."""
+    page = tabs().page
+    page.set_viewport_size({"width": 390, "height": 844})
+    report.write_report(long_names(datasets.generator("d12")), path=tmp_path / "report.html")
+    page.goto((tmp_path / "report.html").as_uri())
+    seen = page.evaluate(
+        """() => [document.documentElement.scrollWidth, ...[...document.querySelectorAll(".tree text")].map((t) =>
+          parseFloat(getComputedStyle(t).fontSize) * t.getScreenCTM().a)]"""
+    )
+    assert seen[0] <= 390 and min(seen[1:]) >= 7

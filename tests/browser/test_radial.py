@@ -31,14 +31,27 @@ SEEN = """() => {
       return parseFloat(getComputedStyle(t).fontSize) * Math.hypot(m.a, m.b);
     }),
     leaves: named.filter((n) => !n.classList.contains("inner")).length,
+    covered: named.filter((n) => n.classList.contains("inner")).flatMap((n) => shown
+      .slice(shown.indexOf(n) + 1)
+      .filter((other) => other.classList.contains("tiny"))
+      .map((other) => other.querySelector("rect"))
+      .filter((rect) => getComputedStyle(rect).fill !== "none")
+      .map((rect) => [corners(n.querySelector("text")), corners(rect)])),
   };
 }"""
+
+
+def long_latents(model):
+    """The same model with names of latents as long as those that are given to them by themselves."""
+    return model.renamed({model.tree.names[z]: f"government+rights{z}" for z in model.tree.latent})
+
 
 MODELS = {
     "17 nodes": lambda: large_model(4, 13),
     "28 nodes": lambda: datasets.generator("d18"),
     "75 nodes": lambda: large_model(15, 60),
     "160 nodes, long names": lambda: long_names(large_model(40, 120)),
+    "136 nodes, long names of latents": lambda: long_latents(large_model(36, 100)),
     "400 nodes": lambda: large_model(100, 300),
     "1,000 nodes": lambda: large_model(247, 753),
 }
@@ -87,6 +100,8 @@ def looked_at(page, *, all_in_view: bool) -> None:
             assert own[:, 1].min() >= edges[2] - 2 and own[:, 1].max() <= edges[3] + 2
     for a, b in combinations(labels, 2):  # the box of a text is a quarter higher than its letters
         assert common(a, b) <= 0.28 * min(seen["pixels"])
+    for text, box in seen["covered"]:  # boxes without a name that are drawn later
+        assert common(np.array(text), np.array(box)) <= 0.28 * min(seen["pixels"])
     for box, text in seen["inside"]:
         assert np.ptp(text[0:2], axis=0).max() <= np.ptp(box, axis=0).max() + 1  # no name spills out of its box
         assert np.linalg.norm(np.subtract(text[1], text[0])) <= np.linalg.norm(np.subtract(box[1], box[0]))

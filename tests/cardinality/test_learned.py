@@ -60,7 +60,7 @@ def test_the_time_and_the_reason_are_those_of_the_whole_search(carcinoma):
     assert (found.criterion, found.method) == ("bic", "screened")
     text = found.describe()
     assert text.startswith(f"Searched 1 to 6 classes by bic: {found.steps} steps, ")
-    assert "No candidate improves the score any more." in text
+    assert "No candidate improves the score further." in text
     assert f"12 of {len(found.fit.starts)} independent starts that were run to the end found this fit" in text
 
 

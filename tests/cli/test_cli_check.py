@@ -99,7 +99,7 @@ def test_long_data_are_recognised(run, tmp_path):
 
 def test_a_recipe_is_not_replaced_unasked(run, german):
     run("check", german, "--write-recipe", "r.toml")
-    assert "there already" in run("check", german, "--write-recipe", "r.toml", code=1).stderr
+    assert "already exists" in run("check", german, "--write-recipe", "r.toml", code=1).stderr
     run("check", german, "--write-recipe", "r.toml", "--force")
 
 

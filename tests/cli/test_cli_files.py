@@ -60,7 +60,7 @@ def test_report_and_explorer_have_names_of_their_own(run, model, tmp_path):
     run("explore", "m.json", "--no-open")
     page = tmp_path / "m.explorer.html"
     before = page.read_bytes()
-    assert "did not make it" in run("report", "m.json", "--out", page.name, code=1).stderr
+    assert "did not write it" in run("report", "m.json", "--out", page.name, code=1).stderr
     assert page.read_bytes() == before
     run("explore", "m.json", "--no-open")
     run("report", "m.json", "--out", page.name, "--force")

@@ -159,7 +159,7 @@ def test_a_constant_column_is_noted_in_the_words_of_the_shell(run, tmp_path):
 
 def test_a_data_set_by_name(run):
     done = run("fit", "carcinoma", "--classes", "2", "--json")
-    assert "using the data set" in done.stderr
+    assert "using the bundled data set" in done.stderr
     report = strict(done.stdout)
     assert report["log_likelihood"] == pytest.approx(-317.2568, abs=1e-4)
     assert report["data"] == "carcinoma"

@@ -65,7 +65,7 @@ def test_a_tree_in_the_terminal(run):
     done = run("learn", *TWO_LATENTS)
     for word in ("Latent tree model: 4 variables, 2 latent variables", "V1+V4 (2)", "V3+V2 (2)", "1,313.244", "swift"):
         assert word in done.stdout
-    assert "using the data set" in done.stderr
+    assert "using the bundled data set" in done.stderr
 
 
 def test_json_is_one_object_with_the_promised_keys(run):
@@ -165,7 +165,7 @@ def test_a_time_limit_gives_the_best_so_far(run):
     done = run("learn", "spambase", "--time-limit", "0.3", "--json")
     report = strict(done.stdout)
     assert report["reason"] == "time" and not report["interrupted"]
-    assert any("did not come to its end" in text for text in report["warnings"])
+    assert any("was not finished" in text for text in report["warnings"])
 
 
 def test_a_resumed_search_ends_as_one_that_was_not_stopped(run, tmp_path):

@@ -34,7 +34,7 @@ def test_options_that_a_format_does_not_know(run, tmp_path):
 
     write_parquet({"a": [1, 2, 1], "b": ["x", "y", "x"]}, tmp_path / "d.parquet")
     told = run("fit", "d.parquet", "--encoding", "latin-1", code=1).stderr
-    assert "--encoding says nothing about a file of format 'parquet'" in told
+    assert "--encoding does not apply to files of format 'parquet'" in told
 
 
 def test_decimal_commas_in_questions(run, tmp_path):

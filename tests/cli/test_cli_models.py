@@ -229,6 +229,7 @@ def test_show(run, fitted, tree_model):
     report = strict(run("show", fitted, "--json").stdout)
     assert report["n_parameters"] == lt.load(fitted).tree.n_parameters and report["seed"] == 0
     assert report["log_likelihood"] == lt.load(fitted).provenance["log_likelihood"]
+    assert "BIC (lower is better)" in shown and "log_likelihood" not in shown
     drawn = run("show", tree_model).stdout
     assert "*Z1" in drawn and "7 variables" in drawn
     assert strict(run("show", tree_model, "--json").stdout)["nodes"][0]["latent"] is True

@@ -53,3 +53,19 @@ def test_the_scale_of_scores_can_be_chosen(run):
     found = json.loads(run("compare", "carcinoma", "--classes", "1-2", "--json").stdout)
     assert found["deviance_scores"]["bic"][-1] == pytest.approx(-2 * found["fits"][-1]["bic"])
     assert found["deviance_scale"]["bic"] == pytest.approx(-2 * found["bic"]) and "higher" in found["score_scale"]
+
+
+def test_named_classes_are_assigned_by_name(run, tmp_path):
+    """In one piece and in pieces; models without names keep their numbers."""
+    run("fit", "carcinoma", "--classes", "2", "--out", "m.json")
+    run("sample-data", "m.json", "-n", "5", "--out", "d.csv")
+    assert run("assign", "m.json", "d.csv").stdout.splitlines()[0].endswith("class,p_class0,p_class1")
+    run("name", "m.json", "--class", "1=healthy", "--out", "named.json")
+    lines = run("assign", "named.json", "d.csv").stdout.splitlines()
+    assert lines[0].endswith(",class,p_class0,p_healthy")
+    assert {line.split(",")[7] for line in lines[1:]} <= {"class0", "healthy"}
+    model = lt.load(tmp_path / "named.json")
+    lt.scale.assign(model, tmp_path / "d.csv", tmp_path / "pieces.csv")
+    whole = [line.split(",")[7] for line in lines]
+    assert [line.split(",")[7] for line in (tmp_path / "pieces.csv").read_text("utf-8").splitlines()] == whole
+    assert "Latent variable 'class' has no state '7'" in run("name", "m.json", "--class", "7=x", code=1).stderr

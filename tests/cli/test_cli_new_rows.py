@@ -105,7 +105,7 @@ def test_missing_cells_are_filled(run, learned):
     run("impute", "m.json", "gaps.csv", "--copies", 3, "--seed", 1, "--out", "again.csv.gz")
     with gzip.open("copies.csv.gz") as one, gzip.open("again.csv.gz") as two:
         assert one.read() == two.read()
-    assert "did not make it" in run("impute", "m.json", "gaps.csv", "--out", "full.csv", code=1).stderr
+    assert "did not write it" in run("impute", "m.json", "gaps.csv", "--out", "full.csv", code=1).stderr
 
 
 def test_files_of_any_size_are_read_in_pieces(run, learned, monkeypatch):

@@ -62,6 +62,15 @@ def test_other_data_of_the_same_name_are_noticed(run, weighted, tmp_path):
     assert "has the log-likelihood" in run("report", "m.json", "--data", "d.csv").stderr
 
 
+def test_scores_say_which_is_better_and_rows_are_not_weights(run, weighted):
+    found = run("score", "m.json", "d.csv").stdout
+    lines = {line[:22].strip(): line[22:].strip() for line in found.splitlines()}
+    assert lines["rows"] == "84" and lines["sum of weights"] == "126"
+    assert {"AIC (lower is better)", "BIC (lower is better)"} <= lines.keys()
+    assert "BIC (higher is better)" in run("score", "m.json", "d.csv", "--scale", "likelihood").stdout
+    assert "sum of weights" not in run("score", "m.json", "d.csv", "--no-weights").stdout
+
+
 def test_the_log_likelihood_of_total_weight_one_is_shown(run, weighted, tmp_path):
     """BIC needs more than one row; the log-likelihood does not."""
     lines = (tmp_path / "d.csv").read_text("cp1252").splitlines()

@@ -118,7 +118,7 @@ def test_effects_and_plot(run, survey, tmp_path):
         by_change.setdefault(row["covariate"], []).append(row["estimate"])
     assert by_change.keys() == {"age", "sex"}
     assert all(abs(sum(values)) < 1e-9 for values in by_change.values())
-    assert "did not make it" in run(*own, "--plot", "curves.svg", code=1).stderr
+    assert "did not write it" in run(*own, "--plot", "curves.svg", code=1).stderr
     assert "give --covariates" in run("relate", "m.json", "s.csv", "--outcome", "pain", "--effects", code=2).stderr
 
 

@@ -191,7 +191,10 @@ def test_every_shipped_set_has_a_codebook(name):
     assert book.source and f"Names, values and texts: {book.source}." in str(book)
     assert all(own.text or "lost" in book.note or name in ("audiology", "soybean") for own in book.entries)
     for variable in datasets.load(name).variables:
-        assert variable.label == book[variable.name].text
+        own = book[variable.name]
+        codes = {code: label for code, label in own.values.items() if code != label} if book.keep_codes else {}
+        told = f" ({', '.join(f'{code} = {label}' for code, label in codes.items())})" if codes else ""
+        assert variable.label == own.text + told  # states that are codes are explained where they are shown
         if not book.keep_codes:
             assert variable.states == tuple(book[variable.name].values.values())
 
@@ -236,7 +239,7 @@ def test_the_party_is_outside_the_fit():
     assert "party" not in datasets.load("voting").names and datasets.load("voting").n_variables == 16
 
 
-@pytest.mark.filterwarnings("ignore:Column 'veil-type' has one value only")
+@pytest.mark.filterwarnings("ignore:Column 'veil-type' has only one value")
 @pytest.mark.parametrize("backend", ["pandas", "polars"])
 def test_frames_have_the_order_of_the_codebook(backend):
     for name in ("mushroom", "heart", "solar"):

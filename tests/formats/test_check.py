@@ -305,3 +305,18 @@ def test_numbers_among_words_are_suspected_and_leave_the_order_of_the_scale():
     answers = ["stimme nicht zu", "teils/teils", "stimme zu"] * 20
     found = check({"frage": [*answers, "99", "-1"], "kinder": [*(["keine", "1", "2 oder mehr"] * 20), "9", "9"]})
     assert {name: set(codes) for name, codes in found.recipe.missing_in.items()} == {"frage": {"-1", "99"}}
+
+
+def test_a_million_cells_are_a_million_cells():
+    """Numbers of cells are shown without exponents."""
+    found = check({"id": np.arange(1_000_000), "a": np.arange(1_000_000) % 2})
+    assert found.columns[0].findings == ("1,000,000 different values in 1,000,000 cells.",)
+
+
+def test_text_most_of_which_occurs_once_was_typed_freely():
+    """Remarks are often short, and some are typed by many."""
+    remarks = ["no", "nothing"] * 150 + [f"remark {i}" for i in range(60)]
+    found = check({"smokes": ["no", "yes", "yes"] * 120, "remarks": remarks})
+    assert [own.kind for own in found.columns] == ["answers", "free text"] and found.recipe.drop == ("remarks",)
+    towns = ["Aarhus", "Odense"] * 150 + [f"town {i % 30}" for i in range(60)]
+    assert check({"smokes": ["no", "yes", "yes"] * 120, "towns": towns}).columns[1].kind == "answers"

@@ -236,7 +236,7 @@ def test_suffixes(file):
         read_table(file("a", "some.data"))
     with pytest.raises(ParameterError, match="'format' parameter of read_table must be one of 'csv', 'tsv'"):
         read_table(file("a"), format="word")
-    with pytest.raises(ParameterError, match="'delimiter' parameter of read_table says nothing"):
+    with pytest.raises(ParameterError, match="'delimiter' parameter of read_table does not apply"):
         read_table(file("a", "some.arff"), delimiter=",")
     with pytest.raises(FileNotFoundError, match="nowhere"):
         read_table("nowhere.csv")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import warnings
+import zipfile
 from pathlib import Path
 
 import numpy as np
@@ -95,12 +96,49 @@ def test_a_scale_whose_ends_are_labelled(tmp_path, statistics):
 
 
 def test_numbers_some_of_which_have_a_label(tmp_path, statistics):
+    """The warning comes only as long as the number counts; the number is made missing by its code or by its label."""
     path = tmp_path / "age.sav"
-    frame = pd.DataFrame({"age": [*range(20, 80), 999.0]})
+    frame = pd.DataFrame({"age": [*range(20, 50), *range(20, 80, 2), 999.0], "sex": [1, 2, 1] * 20 + [2]})
     statistics.write_sav(frame, path, variable_value_labels={"age": {999: "refused"}})
     with pytest.warns(LatentreeWarning, match=r"'999' \('refused'\).*missing=\{'age': '999'\}"):
-        table = Table.read(path, bins=2, missing={"age": 999})
-    assert table.variables[0].states == ("<= 49", ">= 50")
+        table = Table.read(path, bins={"age": 3})
+    assert (table.codes >= 0).all()
+    for code in ("999", "refused"):
+        table = Table.read(path, bins={"age": 3}, missing={"age": [code]})
+        assert (table.codes[table.inverse][:, 0] < 0).tolist() == [False] * 60 + [True]
+    assert Table.read(path, columns=["sex"]).names == ("sex",)
+    assert check(read_frame(path)).recipe.missing_in == {"age": ("999",)}
+
+
+@pytest.mark.parametrize("code", ["9", "9.0", "k.A."])
+def test_missing_codes_of_labelled_answers(tmp_path, statistics, code):
+    """A codebook lists codes: a missing code means the answer that has it, as the label does."""
+    path = tmp_path / "survey.sav"
+    statistics.write_sav(FRAME, path, variable_value_labels={"oft": LABELS["oft"]})
+    table = Table.read(path, missing={"oft": [code]})
+    assert table.variables[0].states == ("nie", "manchmal", "oft")
+    again = Table.read(path, missing={"oft": [code]}, variables=table.variables)
+    assert table.codes[table.inverse][:, 0].tolist() == [0, 1, -1, 2, 0, -1]
+    assert np.array_equal(again.codes[again.inverse], table.codes[table.inverse])
+
+
+def test_a_label_that_is_another_code_is_the_label(tmp_path, statistics):
+    """Labels come first where a text is the label of one answer and the code of another."""
+    path = tmp_path / "digits.sav"
+    frame = pd.DataFrame({"q": [1, 2, 3, 1.0]})
+    statistics.write_sav(frame, path, variable_value_labels={"q": {1: "0", 2: "1", 3: "2"}})
+    assert Table.read(path, missing={"q": ["1"]}).variables[0].states == ("0", "2")
+
+
+def test_labels_that_mean_no_answer_and_dates_are_noticed(tmp_path, statistics):
+    """Files that declare no missing codes label them, and hold dates that are no text."""
+    path = tmp_path / "survey.dta"
+    day = pd.date_range("2024-01-01", periods=40)
+    frame = pd.DataFrame({"often": [1.0, 2, 9, 3] * 10, "smokes": [1.0, 2] * 20, "day": day})
+    statistics.write_dta(frame, path, variable_value_labels={"often": LABELS["oft"]})
+    found = check(read_frame(path))
+    assert {own.name: own.kind for own in found.columns} == {"often": "answers", "smokes": "answers", "day": "date"}
+    assert found.recipe.missing_in == {"often": ("k.A.",)} and found.recipe.drop == ("day",) and found.error is None
 
 
 def test_two_codes_of_one_label_stay_two_answers(tmp_path, statistics):
@@ -153,6 +191,24 @@ def test_excel(workbook):
     assert read_frame(workbook).values() == {"code": [1]}
     with pytest.raises(DataError, match=r"no sheet 'Umfrge'\. Did you mean 'Umfrage'"):
         read_frame(workbook, sheet="Umfrge")
+
+
+def test_a_workbook_that_unpacks_to_far_more_than_its_size(workbook, tmp_path):
+    """It is refused before anything of it is in memory."""
+    swollen = tmp_path / "swollen.xlsx"
+    rows = b'<row><c t="n"><v>1</v></c><c t="n"><v>2</v></c></row>' * 20_000
+    with (
+        zipfile.ZipFile(workbook) as own,
+        zipfile.ZipFile(swollen, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as other,
+    ):
+        for part in own.namelist():
+            if not part.endswith("sheet2.xml"):
+                other.writestr(part, own.read(part))
+        with other.open("xl/worksheets/sheet2.xml", "w") as sheet:
+            for _ in range(400):
+                sheet.write(rows)
+    with pytest.raises(FileFormatError, match=r"'.*swollen\.xlsx' unpacks to more than 402,653,184 bytes.*CSV"):
+        read_frame(swollen)
 
 
 def test_old_excel():

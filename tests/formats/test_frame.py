@@ -26,6 +26,7 @@ from latentree.errors import DataError, LatentreeWarning, ParameterError
 from latentree.formats._bins import bin_labels, equal_frequency
 from latentree.formats._columns import column_from
 from latentree.formats._frame import MISSING_TEXTS, table_from, values_of
+from latentree.scale import from_chunks
 
 
 def states(data, **options):
@@ -166,9 +167,13 @@ def test_states_are_typed():
     assert [(type(s), s) for s in found] == [(bool, True), (int, 1), (float, 2.5), (str, "1"), (str, "b")]
 
 
-def test_whole_and_real_one_differ_in_objects():
-    (found,) = states({"x": [1, 1.0, 2]})
-    assert [type(s) for s in found] == [int, int, float]
+def test_whole_and_real_one_are_one_state():
+    """Text beside them, and pieces that hold only one of the two, change nothing."""
+    assert [type(s) for s in states({"x": [1, 1.0, 2]})[0]] == [int, int]
+    mixed = [1, "x", 1.0, 2.0, "y", 2.5]
+    assert states({"x": mixed}) == [(1, 2, 2.5, "x", "y")]
+    pieces = from_chunks([{"x": mixed[i : i + 2]} for i in (2, 4, 0)])
+    assert [(type(s), s) for s in pieces.variables[0].states] == [(type(s), s) for s in states({"x": mixed})[0]]
 
 
 def test_order_is_by_value():
@@ -314,7 +319,7 @@ def test_answers_that_look_like_missing_ones():
 
 
 def test_answers_that_differ_only_in_capitals_or_blanks_are_said():
-    with pytest.warns(LatentreeWarning, match="'Yes' and 'yes' of column 'a', 'not sure' and 'notsure' of column 'b'"):
+    with pytest.warns(LatentreeWarning, match="'Yes' and 'yes' in column 'a', 'not sure' and 'notsure' in column 'b'"):
         found = states({"a": ["Yes", "yes", "no"], "b": ["not sure", "notsure", "x"], "c": ["a", "b", "c"]})
     assert found == [("Yes", "no", "yes"), ("not sure", "notsure", "x"), ("a", "b", "c")]
 
@@ -417,6 +422,7 @@ def test_types_seen_only_at_weight_zero_do_not_exist():
         ([1], "one weight for each of the 2 rows"),
         (["a", "b"], "The weights must be numbers. Got 'a' in row 0"),
         ([True, False], "The weights must be numbers. Got True in row 0"),
+        ([1, 1j], r"The weights must be numbers. Got 1j in row 1"),
         ([0, 0], "All rows have weight zero"),
     ],
 )
@@ -457,9 +463,9 @@ def test_bad_weights_column():
         (pl.DataFrame({"a": [None, None]}), "Column 'a' has no values"),
         (pd.DataFrame([[1, 2]], columns=["a", "a"]), "Two columns are called 'a'"),
         (pd.DataFrame([[1, 2]], columns=["1", 1]), "Two columns are called '1'"),
-        ({"a": [[1], [2]]}, "Column 'a' holds a value of type list"),
-        ({"a": [(1,), (2,)]}, "Column 'a' holds a value of type tuple"),
-        ({"a": [{"b": 1}]}, "Column 'a' holds a value of type dict"),
+        ({"a": [[1], [2]]}, "Column 'a' holds values of type list"),
+        ({"a": [(1,), (2,)]}, "Column 'a' holds values of type tuple"),
+        ({"a": [{"b": 1}]}, "Column 'a' holds values of type dict"),
         (pl.DataFrame({"a": [[1], [2]]}), "Column 'a' holds lists"),
         (pl.DataFrame({"a": [{"b": 1}]}), "Column 'a' holds records"),
         ({"a": [datetime.date(2020, 1, 1)]}, "Column 'a' holds dates or times"),
@@ -531,7 +537,7 @@ def test_bins_of_categories():
 
 
 def test_constant_columns_warn():
-    with pytest.warns(LatentreeWarning, match=r"Columns 'a', 'b' have one value only.*drop=\['a', 'b'\]"):
+    with pytest.warns(LatentreeWarning, match=r"Columns 'a', 'b' have only one value.*drop=\['a', 'b'\]"):
         table = table_from({"a": [1, 1], "b": ["x", None], "c": [1, 2]})
     assert table.variables[0].states == (1,)
 

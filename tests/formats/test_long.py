@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from latentree import DataError, ParameterError, Table
+from latentree.formats import Recipe
 
 LINES = st.lists(st.tuples(st.integers(0, 6), st.sampled_from("abcde"), st.integers(0, 3)), min_size=1, max_size=40)
 
@@ -72,6 +73,23 @@ def test_what_goes_wrong():
         Table.from_long(data, rows="c", items="p", quantity="q")
     with pytest.raises(ParameterError, match=r"'counts' parameter of Table\.from_long"):
         Table.from_long(data, rows="c", items="p", counts=0)
+
+
+def test_missing_codes_are_no_items():
+    """They go for long data as for others, in Python and in a recipe, in rows that are read later too."""
+    data = {"c": ["ann", "ann", "bob", "cleo"], "p": ["milk", "k.A.", "bread", "99"]}
+    assert Table.from_long(data, rows="c", items="p").names == ("99", "bread", "k.A.", "milk")
+    codes = {"p": ["k.A.", "99"]}
+    table = Table.from_long(data, rows="c", items="p", missing=codes)
+    assert table.names == ("bread", "milk") and table.codes[table.inverse].tolist() == [[0, 1], [1, 0], [0, 0]]
+    recipe = Recipe(rows="c", items="p", missing_in=codes)
+    assert recipe.table(data).names == ("bread", "milk")
+    assert Recipe(rows="c", items="p", missing=("k.A.",)).table(data).names == ("99", "bread", "milk")
+
+
+def test_rows_and_items_are_two_columns():
+    with pytest.raises(DataError, match="rows= and items= both name the column 'c'"):
+        Table.from_long({"c": [1, 2], "p": ["x", "y"]}, rows="c", items="c")
 
 
 def test_many_transactions_need_little_memory():

@@ -17,7 +17,7 @@ from latentree.report import Report
 from latentree.runner import Budget
 from latentree.search import learn
 
-UNFINISHED = "The search did not come to its end; this is the best tree so far."
+UNFINISHED = "The search was not finished; this is the best tree so far."
 
 
 @pytest.fixture(scope="module")
@@ -43,7 +43,7 @@ def test_every_rendering_of_an_unfinished_search_says_so(stopped):
 
 def test_every_rendering_of_a_finished_search_is_without_that(finished):
     for text in (finished.to_text(), finished.to_html().html, finished.explore().html):
-        assert "did not come to its end" not in " ".join(text.split())
+        assert "was not finished" not in " ".join(text.split())
 
 
 def test_a_model_file_of_an_unfinished_search_still_says_so(stopped, tmp_path):
@@ -58,10 +58,10 @@ def test_a_model_file_of_an_unfinished_search_still_says_so(stopped, tmp_path):
 def test_estimators_show_that_their_search_is_unfinished():
     frame = datasets.load_frame("carcinoma")
     tree = lt.LatentTree(random_state=0, time_limit=0.0)
-    with pytest.warns(lt.LatentreeWarning, match="did not come to its end"):
+    with pytest.warns(lt.LatentreeWarning, match="was not finished"):
         tree.fit(frame)
-    assert "The search did not come to its end" in tree.explore().html
-    assert "The search did not come to its end" in " ".join(tree.summary().split())
+    assert "The search was not finished" in tree.explore().html
+    assert "The search was not finished" in " ".join(tree.summary().split())
 
 
 def test_after_a_search_at_most_two_plans_are_compiled(monkeypatch):

@@ -168,3 +168,16 @@ def test_the_guide_can_be_followed(tmp_path, monkeypatch):
     assert Path("d18.html").exists()
     steps = json.loads(re.search(r"```json\n(.*?)```", guide, re.DOTALL)[1])
     assert page_data(report.explore(datasets.generator("d7"), trace=steps))["trace"]["steps"][0]["candidates"] == 74
+
+
+def test_a_scale_of_several_answers_names_none_of_them():
+    """Beside variables with a row for each answer, one of two values says which answer its row shows."""
+    codes = np.array([[i % 2, i % 3, i // 2 % 2] for i in range(24)], dtype=np.int16)
+    three, two = Variable("often", ("never", "sometimes", "always")), ("no", "yes")
+    table = lt.Table.from_codes(codes, [Variable("smokes", two), three, Variable("drinks", two)])
+    fit = lt.fit_classes(table, 2, rng=np.random.default_rng(0), n_init=2)
+    page = report.explore(fit.model).html
+    assert "probability of the answer" in page and ">smokes: yes</text>" in page and "probability of yes" not in page
+    binary = lt.fit_classes(table.select(["smokes", "drinks"]), 2, rng=np.random.default_rng(0), n_init=2)
+    page = report.explore(binary.model).html
+    assert "probability of yes" in page and ">smokes: yes</text>" not in page

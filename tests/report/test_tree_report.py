@@ -79,7 +79,7 @@ def test_impossible_rows_are_counted():
     model = Model.from_tables(Tree.star(2, [2, 2]), numbered([2, 2]), tables)
     report = describe_tree(model, Table.from_codes([[0, 0], [1, 0], [0, 1]], model.variables))
     assert report["impossible"] == 1 and report["log_likelihood"] is None and report["bic"] is None
-    assert "holds impossible  1" in to_text(report)
+    assert "impossible under the model  1" in to_text(report)
     assert sum(report["latents"][0]["counts"]) == pytest.approx(2)
 
 

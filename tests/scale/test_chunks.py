@@ -240,7 +240,7 @@ def test_folders_between_count_and_those_above_do_not(tmp_path, counter):
         folder = tmp_path / "exp=5" / "data" / f"k={key}"
         folder.mkdir(parents=True)
         pd.DataFrame({"a": ["x", "y"], "b": ["u", "v"]}).to_parquet(folder / "1.parquet")
-    with pytest.warns(lt.LatentreeWarning, match="'k' has one value only"):
+    with pytest.warns(lt.LatentreeWarning, match="'k' has only one value"):
         found = from_chunks(tmp_path / "exp=5" / "data", counter=counter)
     assert found.names == ("a", "b", "k") and found.variables[2].states == ("a b",)
     assert (found.codes[:, 2] == -1).any()

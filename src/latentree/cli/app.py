@@ -51,7 +51,7 @@ EXITS = {
     0: "Done.",
     FAILED: "Something is wrong with the data, the model or a file; the message says what.",
     MISUSED: "Wrong usage: an unknown option, a missing argument, an invalid value.",
-    INTERRUPTED: "Interrupted by Ctrl-C; 'learn', 'fit', 'sample' and 'power' still show and write what there is.",
+    INTERRUPTED: "Interrupted by Ctrl-C; 'learn', 'fit', 'sample' and 'power' still show and write what they have.",
 }
 
 EXAMPLES = """

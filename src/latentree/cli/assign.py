@@ -30,12 +30,13 @@ latentree assign model.json survey.csv | head
 def command(model: str, data: str, out: str | None, force: bool, as_json: bool, **reading: Any) -> None:
     """Assign each row to its most probable class.
 
-    MODEL is a model file, DATA the data: a file, '-' for standard input, or a data set of latentree by name. They are
-    read as the model's own data were, unless options say otherwise. The result has all rows and columns of DATA in
-    their order and, appended, the most probable class and the probability of every class: 'class', 'p_class0',
-    'p_class1', ... A model with several latent variables gives a column NAME and columns 'p_NAME_0', ... for each. A
-    name that DATA has already gets an underscore. The cells are empty in rows to which --weights gives the weight 0 and
-    in rows that the model cannot produce.
+    MODEL is a model file, DATA the data: a file, '-' for standard input, or a data set of latentree by name. They
+    are read as the model's own data were, unless options say otherwise. The result has all rows and columns of DATA
+    in their order and, appended, the most probable class and the probability of every class: 'class', 'p_class0',
+    'p_class1', ... A model with several latent variables gives a column NAME and columns 'p_NAME_0', ... for each.
+    Classes and states that were named appear by their names. A column name that DATA already has gets an
+    underscore. The cells are empty in rows to which --weights gives the weight 0 and in rows that the model cannot
+    produce.
 
     With --json and without --out the JSON object holds the appended columns.
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..errors import Advice, DataError, FileFormatError, LatentreeError
+from ..errors import Advice, DataError, FileFormatError, LatentreeError, amount
 from .command import session, warn
 from .output import note
 from .rows import free_name
@@ -194,7 +194,8 @@ def _from_pieces(data: str, recipe: Recipe) -> Source:
     assert found.weights is not None
     count = recipe.weights or free_name("rows", found.columns)
     frame = Frame({**found.columns, count: found.weights})
-    note(f"'{data}': {found.weights.sum():,.6g} rows, {frame.n_rows:,} of them distinct. Those are used, with weights.")
+    total = amount(found.weights.sum())
+    note(f"'{data}': {total} rows, {frame.n_rows:,} of them distinct. Those are used, with weights.")
     return Source(Path(data).name, None, frame, recipe, replace(recipe, weights=count, drop=()))
 
 
@@ -206,12 +207,12 @@ def _data_set(name: str, recipe: Recipe, own_weights: bool) -> Source:
     if name not in known:
         raise DataError(
             f"There is no file '{name}', nor a data set of that name.{suggestion(name, known)} "
-            "Check the path, or see 'latentree datasets' for what there is."
+            "Check the path, or list the bundled data sets with 'latentree datasets'."
         )
     about = datasets.describe(name)
     frame = datasets.read(name)
     some = f" {len(about.use)} of its {len(frame.columns)} columns are used; see --columns." if about.use else ""
-    note(f"There is no file '{name}': using the data set of that name.{some}")
+    note(f"No file '{name}' was found; using the bundled data set of that name.{some}")
     weights = recipe.weights or (about.weights if own_weights else None)
     own = replace(recipe, columns=recipe.columns or about.use or None, weights=weights)
     return Source(name, None, frame, own, own)

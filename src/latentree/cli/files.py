@@ -1,6 +1,6 @@
 """Where results go: the kind of file by its ending, checked before the work begins, written whole or not at all.
 
-A file that is there already is replaced only if the same command made it, or with ``--force``. Pages, pictures, steps,
+A file that already exists is replaced only if the same command made it, or with ``--force``. Pages, pictures, steps,
 draws and latentree's own model files say which command made them. Files of rows cannot: one counts as made by the same
 command if its header is the one to be written (see :meth:`Outputs.check_rows`). Model files of other programs are
 replaced only with ``--force``; ``convert`` also replaces a file in which nothing would change.
@@ -171,7 +171,7 @@ class Outputs:
         if self.force or is_own or not os.path.isfile(path) or not os.path.getsize(path):
             return
         raise ParameterError(
-            f"{option} '{path}' is there already, and '{self.mark}' did not make it. Give another name, or --force to "
+            f"{option} '{path}' already exists, and '{self.mark}' did not write it. Give another name, or --force to "
             "replace it."
         )
 

@@ -111,7 +111,7 @@ def force_option(function: Function) -> Function:
     return flag(
         "--force",
         "Output",
-        "Replace files that are there already, also those that this command did not make. The data are never replaced.",
+        "Replace existing files, even those that this command did not write. The data are never replaced.",
     )(function)
 
 
@@ -128,7 +128,7 @@ def resume_option(section: str, what: str = "models") -> Callable[[Function], Fu
     return file(
         "--resume",
         section,
-        "Save the work in this file as it proceeds. If the file is there already, continue from it: a run that "
+        "Save the work in this file as it proceeds. If the file exists, continue from it: a run that "
         f"was stopped, or killed, ends with the same {what} as one that was not.",
     )
 

@@ -45,8 +45,8 @@ def assigned(model: Model, table: Table) -> dict[str, Cells]:
     from ..naming import assignment_columns
 
     columns: dict[str, Cells] = {}
-    for label, states, probabilities in assignment_columns(posterior(model, table)):
-        columns[label] = Column(states, range(len(probabilities)))
+    for label, states, levels, probabilities in assignment_columns(posterior(model, table), model):
+        columns[label] = Column(states, levels)
         columns |= {name: np.round(p, DECIMALS) for name, p in probabilities.items()}
     return columns
 

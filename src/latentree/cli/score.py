@@ -64,7 +64,7 @@ def command(model: str, data: str, by_row: bool, out: str | None, force: bool, a
     say_other_data(loaded, source, found)
     if found["n_impossible"]:
         warn(
-            f"Rows that the model holds impossible: {found['n_impossible']:,.10g}. "
+            f"Rows impossible under the model: {found['n_impossible']:,.10g}. "
             "A model made with --prior auto has no probabilities of zero."
         )
     if as_json:
@@ -100,7 +100,7 @@ def _each(
             share = quantiles_of(model.provenance, rows)
             write(dict(zip(header, (piece.numbers, rows, rows * np.nan if share is None else share), strict=True)))
     if quantiles_of(model.provenance, np.zeros(1)) is None:
-        note("The model file does not know its training rows, so that there are no quantiles: learn or fit it again.")
+        note("The model file has no record of its training rows, so there are no quantiles: learn or fit it again.")
     if as_json:
         found = {"log_likelihood": total, "log_likelihood_per_row": total / weight, "n": weight}
         more = {"n_rows": reader.n_rows, "n_impossible": impossible, "n_parameters": model.tree.n_parameters}
@@ -167,17 +167,20 @@ def _criterion(name: str, fit: Fit) -> float | None:
 
 
 def _show(found: dict[str, Any]) -> None:
-    from .._scale import shown_score
+    from .._scale import score_label, shown_score
+    from ..errors import amount
     from .tables import pairs
 
+    weights = {} if found["n"] == found["n_rows"] else {"sum of weights": amount(found["n"])}
     bic = shown_score(found["bic"], "bic")
     pairs(
         {
             "log-likelihood": f"{found['log_likelihood']:.4f}",
             "per row": f"{found['log_likelihood_per_row']:.6f}",
             "parameters": f"{found['n_parameters']:,}",
-            "rows": f"{found['n']:,.10g}",
-            "AIC": f"{shown_score(found['aic'], 'aic'):.4f}",
-            "BIC": "needs more than one row" if bic is None else f"{bic:.4f}",
+            "rows": f"{found['n_rows']:,}",
+            **weights,
+            score_label("aic"): f"{shown_score(found['aic'], 'aic'):.4f}",
+            score_label("bic"): "needs more than one row" if bic is None else f"{bic:.4f}",
         }
     )

@@ -43,7 +43,9 @@ def command(model: str, as_json: bool) -> None:
     from .tables import pairs
 
     known = {
-        name: _told(name, value) for name, value in loaded.provenance.items() if not isinstance(value, Mapping | list)
+        _heading(name): _told(name, value)
+        for name, value in loaded.provenance.items()
+        if not isinstance(value, Mapping | list)
     }
     read = reading_of(loaded)
     pairs({"model": _kind(loaded), **known, **({"read with": read} if read else {})})
@@ -53,6 +55,17 @@ def command(model: str, as_json: bool) -> None:
     else:
         click.echo(printable(loaded.tree.to_text()))
     _show_texts(loaded)
+
+
+HEADINGS = {"n": "sample size", "n_parameters": "parameters", "n_classes": "classes"}
+HEADINGS |= {"log_likelihood": "log-likelihood"}
+"""Entries of the file that people know by other names."""
+
+
+def _heading(name: str) -> str:
+    from .._scale import score_label
+
+    return score_label(name) if name in ("aic", "bic") else HEADINGS.get(name, name.replace("_", " "))
 
 
 def _told(name: str, value: Any) -> str:
@@ -67,7 +80,8 @@ def _told(name: str, value: Any) -> str:
 def _kind(model: Model) -> str:
     tree = model.tree
     if tree.is_star:
-        return f"{tree.cardinality[0]} classes, {tree.n_variables} variables, {tree.n_parameters:,} parameters"
+        k = tree.cardinality[0]
+        return f"{k} class{'es' if k > 1 else ''}, {tree.n_variables} variables, {tree.n_parameters:,} parameters"
     return f"{tree.n_variables} variables, {len(tree.latent)} latent variables, {tree.n_parameters:,} parameters"
 
 

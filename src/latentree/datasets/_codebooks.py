@@ -93,13 +93,13 @@ class Codebook:
     def _labelled(self, column: Column, entry: Entry) -> Column:
         import numpy as np
 
-        labelled = replace(column, label=entry.text)
         if self.keep_codes:
-            return labelled
+            codes = self._told(entry)
+            return replace(column, label=f"{entry.text} ({codes})" if codes else entry.text)
         place = {code: i for i, code in enumerate(entry.values)}
         to = np.array([*(place.get(str(level).strip(), -1) for level in column.levels), -1], dtype=np.int32)
         levels = tuple(entry.values.values())
-        return replace(labelled, codes=to[column.codes], levels=levels, declared=True, untyped=False)
+        return replace(column, codes=to[column.codes], levels=levels, declared=True, untyped=False, label=entry.text)
 
 
 def codebook_of(name: str) -> Codebook:

@@ -11,8 +11,8 @@ SAME = 1e-3
 """Log-likelihoods that differ by less are the same."""
 
 INDEPENDENT = (
-    "The fit ended at an independence model: by it the variables have nothing to do with each other. Every likelihood "
-    "has such a stationary point, whatever the data are: use other starts, or more of them."
+    "The fit ended at an independence model, in which the variables have nothing to do with each other. Every "
+    "likelihood has such a stationary point, whatever the data are: use other starts, or more of them."
 )
 
 

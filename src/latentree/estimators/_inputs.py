@@ -235,6 +235,8 @@ def weights_of(sample_weight: Any, n_rows: int) -> FloatArray | None:
         array = check_array(sample_weight, ensure_2d=False, dtype=np.float64, ensure_all_finite=False)
     except OverflowError:
         raise DataError("A weight is too large for a float. Divide all of them by one number.") from None
+    except TypeError:
+        raise bad_parameter("sample_weight", "fit", "one number for each row", sample_weight) from None
     refuse_missing_weights(array)
     weights = checked_weights(array, n_rows)
     if not weights.any():

@@ -165,7 +165,7 @@ class LatentTree(NewRows, Relating, TransformerMixin, RowDensity, TreeLearner): 
     trace_ : tuple of Step
         How the tree came about, step by step.
     converged_ : bool
-        Whether the search came to its end.
+        Whether the search was finished.
     warnings_ : list of str
         What :meth:`fit` warned of. :meth:`summary` has further notes.
     run_ : Run

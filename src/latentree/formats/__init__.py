@@ -100,7 +100,7 @@ def read_frame(
     for name in given:
         if name not in one.options:
             raise ParameterError(
-                "{parameter} says nothing about a file of format '{format}', which tells it itself. Leave it out.",
+                "{parameter} does not apply to files of format '{format}', which declare it themselves. Leave it out.",
                 parameter=Parameter(name, "read_table"),
                 format=kind,
             )

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from .._types import FloatArray
-from ..errors import DataError, LatentreeError
+from ..errors import DataError, LatentreeError, amount
 from ._coding import (
     CASES_PER_NUMBER,
     DECIMAL_COMMA,
@@ -26,7 +26,16 @@ from ._frame import raw_columns
 from ._long_form import long_form
 from ._recipe import Recipe
 from ._scales import scale_order
-from ._suspects import DATE, ID_NAME, WEIGHT_NAME, WEIGHT_WORD, missing_among_words, missing_numbers, missing_words
+from ._suspects import (
+    DATE,
+    DATES,
+    ID_NAME,
+    WEIGHT_NAME,
+    WEIGHT_WORD,
+    missing_among_words,
+    missing_numbers,
+    missing_words,
+)
 from ._warnings import MANY_STATES, alike_groups
 
 __all__ = ["Check", "ColumnCheck", "check"]
@@ -36,6 +45,9 @@ BINS = 3
 
 LONG_WORDS, LONG_SHARE = 4, 0.3
 """Text of so many words on average, of which so large a share differ, was typed freely."""
+
+SINGLE_SHARE = 0.5
+"""Text of many values of which more than this share occur once was typed freely too."""
 
 RARE = 5
 """Values that fewer rows have are named."""
@@ -223,11 +235,12 @@ class _Look:
         if recipe.decimal == ",":
             column = with_points(column, gone, every=False)
         counts = column.counts(None)
-        kept = (counts > 0) & ~gone.among(column.levels, column.untyped)
+        kept = (counts > 0) & ~gone.of(column)
         self.values, self.counts = _merged([column.levels[i] for i in np.flatnonzero(kept).tolist()], counts[kept])
         self.n_cells = len(column)
-        self.codes = tuple(missing_words(self.values)) if not column.declared else ()
-        left = np.array([str(v) not in self.codes for v in self.values], dtype=bool)
+        by_label = [_shown(v) for v in self.values if missing_words([column.synonyms.get(v, "")])]
+        self.codes = (*missing_words(self.values), *by_label)
+        left = np.array([_shown(v) not in self.codes for v in self.values], dtype=bool)
         self._read_numbers(column, left)
         self._set_aside()
 
@@ -295,6 +308,8 @@ class _Look:
         if len(self.values) == 1:
             return "constant"
         texts = [v for v in self.values if isinstance(v, str)]
+        if any(isinstance(v, DATES) for v in self.values):
+            return "date"
         if self.numbers is None and texts and not self.column.declared:
             if sum(DATE.fullmatch(t) is not None for t in texts) > IDENTIFIER_SHARE * len(texts):
                 return "date"
@@ -303,6 +318,9 @@ class _Look:
                 return "free text"
         if self._differ and (self.numbers is None or (self.is_whole and self._numbers_cases)):
             return "identifier"
+        once = float((self.counts == 1).mean())
+        if len(texts) > MANY_STATES and once > SINGLE_SHARE and not self.column.declared and self.numbers is None:
+            return "free text"
         return "numbers" if self.to_cut else "answers"
 
     def checked(self, weights: str | None) -> ColumnCheck:
@@ -321,14 +339,18 @@ class _Look:
         if self.column is None:
             return ["It holds dates, lists or other things that cannot be states."]
         found = [
-            f"{_shown(code)} looks like a code for a missing answer ({count:,.6g} cells)."
+            f"{_shown(code)} looks like a code for a missing answer ({amount(count)} cells)."
             for code, count in self.suspects.items()
         ]
+        labels = self.column.synonyms if self.numbers is not None else {}
+        found += [
+            f"{_shown(v)} has the label {labels[v]!r}, and counts as a number." for v in self.values if v in labels
+        ]
         if kind == "row":
-            lines = f"{len(self.values):,} rows in {self.total:,.6g} lines, each of which names an item of its row."
+            lines = f"{len(self.values):,} rows in {amount(self.total)} lines, each of which names an item of its row."
             return [*found, f"Long data: {lines}"]
         if kind in ("identifier", "date", "free text"):
-            return [*found, f"{len(self.values):,} different values in {self.total:,.6g} cells."]
+            return [*found, f"{len(self.values):,} different values in {amount(self.total)} cells."]
         alike = alike_groups(self.values)
         found += [f"{', '.join(map(repr, own))} differ only in capitals or blanks: write them alike." for own in alike]
         if kind == "answers":

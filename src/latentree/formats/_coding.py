@@ -26,7 +26,7 @@ from .._variables import (
     plain,
     typed,
 )
-from ..errors import Advice, DataError, Row
+from ..errors import Advice, DataError, Row, amount
 from ._bins import bin_labels, equal_frequency, explicit_edges, merge_neighbours, merge_rest
 from ._columns import Column, InPython, drop_advice, some, unreadable
 from ._scales import scale_order
@@ -93,6 +93,29 @@ class Missing:
         if isinstance(levels, np.ndarray):
             levels = levels.tolist()
         return np.array([v in self or (untyped and self._reads_as_one(v)) for v in levels], dtype=bool)
+
+    def of(self, column: Column) -> NDArray[np.bool_]:
+        """Which levels of a column are missing, by their own names or those that the file has for them too.
+
+        Examples
+        --------
+        >>> column = Column(np.zeros(1, np.int32), ("no", "refused"), synonyms={"no": "1", "refused": "9"})
+        >>> Missing(["9"]).of(column).tolist()
+        [False, True]
+        """
+        found = self.among(column.levels, column.untyped)
+        if not column.synonyms:
+            return found
+        levels = column.levels.tolist() if isinstance(column.levels, np.ndarray) else column.levels
+        own = {str(level) for level in levels}
+        named = [column.synonyms.get(level, "") for level in levels]
+        by_synonym: NDArray[np.bool_] = np.array(
+            [bool(text) and self._names(text) and text not in own for text in named], dtype=bool
+        )
+        return np.logical_or(found, by_synonym)
+
+    def _names(self, text: str) -> bool:
+        return text in self or self._reads_as_one(text)
 
     def _reads_as_one(self, value: Any) -> bool:
         """Whether a text is another way to write a number that is missing."""
@@ -212,7 +235,7 @@ def match(
     Rows of weight zero may hold anything. A cell that is ``missing`` is so unless the variable has a state of that
     name; a variable that was cut has none.
     """
-    gone = (missing if isinstance(missing, Missing) else Missing(missing)).among(column.levels, column.untyped)
+    gone = (missing if isinstance(missing, Missing) else Missing(missing)).of(column)
     recode = np.full(len(column.levels) + 1, -1, dtype=np.int16)
     if column.is_numeric and variable.edges is not None:
         numbers = np.asarray(column.levels, dtype=np.float64)
@@ -298,7 +321,7 @@ def first_cell(column: Column, chosen: NDArray[np.bool_], weights: FloatArray | 
 
 def _values(name: str, column: Column, counts: FloatArray, missing: Missing) -> _Values:
     kept = np.ones(len(counts), dtype=bool) if column.declared else counts > 0
-    kept = kept & ~missing.among(column.levels, column.untyped)
+    kept = kept & ~missing.of(column)
     if column.is_numeric:
         return _merged_numbers(np.asarray(column.levels)[kept], kept, counts)
     levels = [str(v).strip() if isinstance(v, str) else v for v in column.levels]
@@ -310,7 +333,7 @@ def _values(name: str, column: Column, counts: FloatArray, missing: Missing) -> 
         return _merged_numbers(numbers, kept, counts)
     if numbers is not None:  # declared whole floats are whole numbers that met a missing cell
         chosen = (numbers.astype(np.int64) if _are_whole(numbers) else numbers).tolist()
-    return _merged_states([_plain(name, v) for v in chosen], kept, counts)
+    return _merged_states([_whole(_plain(name, v)) for v in chosen], kept, counts)
 
 
 def _refuse_twins(name: str, levels: list[Any]) -> None:
@@ -323,7 +346,7 @@ def _refuse_twins(name: str, levels: list[Any]) -> None:
 
 
 def _numbers(levels: list[Any]) -> NDArray[Any] | None:
-    """Numbers of an object column, if it holds nothing else. Whole 1 and 1.0 side by side stay two states."""
+    """Numbers of an object column, if it holds nothing else."""
     kinds = {type(v) for v in levels}
     real = {k for k in kinds if issubclass(k, (float, np.floating, Decimal))}
     if not kinds or bool in kinds or not all(issubclass(k, (int, np.integer)) for k in kinds - real):
@@ -332,7 +355,7 @@ def _numbers(levels: list[Any]) -> NDArray[Any] | None:
         numbers = np.array(levels, dtype=np.float64 if real else np.int64)
     except OverflowError:
         return None
-    return numbers if real in (kinds, set()) or not _are_whole(numbers) else None
+    return numbers.astype(np.int64) if real < kinds and _are_whole(numbers) else numbers
 
 
 def _are_whole(numbers: NDArray[Any]) -> bool:
@@ -367,7 +390,12 @@ def _plain(name: str, value: Any) -> State:
     try:
         return plain(value)
     except (DataError, ValueError):
-        raise unreadable(name, f"a value of type {type(value).__name__}") from None
+        raise unreadable(name, f"values of type {type(value).__name__}") from None
+
+
+def _whole(value: State) -> State:
+    """Return 1 for 1.0, which a column, or a piece of it, may hold side by side."""
+    return int(value) if isinstance(value, float) and value.is_integer() and abs(value) < 2**53 else value
 
 
 # ---- states of numbers -------------------------------------------------------------------------------------------
@@ -450,17 +478,17 @@ CUT_OR_DROP = "Cut it with {bins}, for example {cut}, or leave it out with {drop
 def _refuse_many(where: _Where) -> None:
     found = len(where.values.items)
     if found > MANY_NUMBERS or (found > FEW_NUMBERS and where.total < CASES_PER_NUMBER * found):
-        text = "has {found:,} different numbers in {total:,.6g} cases, like a measurement. "
+        text = "has {found:,} different numbers in {total} cases, like a measurement. "
         text += f"{CUT_OR_DROP} If they are names of categories, make them text."
-        raise _refused(where.name, text, found=found, total=where.total)
+        raise _refused(where.name, text, found=found, total=amount(where.total))
 
 
 def _refuse_identifier(where: _Where) -> None:
     found = int((where.values.counts > 0).sum())
     if where.total >= IDENTIFIER_ROWS and found > IDENTIFIER_SHARE * where.total:
-        text = "has {found:,} different values in {total:,.6g} cases, like an identifier. Leave it out with {drop}"
+        text = "has {found:,} different values in {total} cases, like an identifier. Leave it out with {drop}"
         text += ", or cut it with {cut} if it is a measurement." if where.values.are_numbers else "."
-        raise _refused(where.name, text, found=found, total=where.total)
+        raise _refused(where.name, text, found=found, total=amount(where.total))
 
 
 def _refuse_infinite(name: str, column: Column, weights: FloatArray | None, endless: NDArray[np.bool_]) -> None:
@@ -534,7 +562,7 @@ def _refuse_decimal_commas(where: _Where) -> None:
 def _tell_merged(where: _Where, states: list[State], groups: list[list[int]], names: list[State], least: float) -> None:
     for group, name in zip(groups, names, strict=True):
         if len(group) > 1 or states[group[0]] != name:
-            counts = ", ".join(f"'{states[i]}' ({where.values.counts[i]:,.6g})" for i in group[:8])
+            counts = ", ".join(f"'{states[i]}' ({amount(where.values.counts[i])})" for i in group[:8])
             more = f" and {len(group) - 8:,} more" if len(group) > 8 else ""
             which = "it is" if len(group) == 1 else "one or more of them are"
             where.tell(f"{counts}{more} became '{name}', because {which} in fewer than {least:g} rows.")

@@ -7,7 +7,7 @@ which states there are, where to cut) are asked of the distinct values only.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Any
 
@@ -57,6 +57,8 @@ class Column:
         What the column is in words, if the file says so.
     given : bool
         A person, not the file, gave the order of the levels.
+    synonyms : mapping
+        Levels that the file knows by another name too: labelled answers by their codes, numbers by their labels.
     """
 
     codes: IntArray
@@ -67,6 +69,7 @@ class Column:
     measured: bool = False
     label: str = ""
     given: bool = False
+    synonyms: Mapping[Any, str] = field(default_factory=dict)
 
     def __len__(self) -> int:
         return len(self.codes)
@@ -317,7 +320,7 @@ def _from_objects(array: NDArray[np.object_], name: str) -> Column:
         code_of: dict[Any, int] = dict.fromkeys(keys, -1)
     except TypeError:
         row = next(i for i, v in enumerate(cells) if not _hashable(v))
-        raise unreadable(name, f"a value of type {type(cells[row]).__name__} (row {row})") from None
+        raise unreadable(name, f"values of type {type(cells[row]).__name__} (row {row})") from None
     levels: list[Any] = []
     for key in code_of:
         level = key[1] if apart else key

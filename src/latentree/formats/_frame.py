@@ -6,6 +6,7 @@ import math
 import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from decimal import Decimal
 from typing import Any
 
 import numpy as np
@@ -30,7 +31,7 @@ from ._bins import OWNER
 from ._coding import DECIMAL, DECIMAL_ADVICE, DECIMAL_COMMA, Coding, Missing, first_cell, learn, match, with_points
 from ._columns import Column, Frame, check_cells, column_from, listed
 from ._order import in_order
-from ._warnings import warn_of_many_states, warn_of_never_seen, warn_of_variables
+from ._warnings import warn_of_labelled_numbers, warn_of_many_states, warn_of_never_seen, warn_of_variables
 
 __all__ = ["MISSING_TEXTS", "table_from", "values_of"]
 
@@ -158,6 +159,7 @@ def table_from(
         if name in orders:
             column = in_order(name, column, orders[name], gone)
         declared.update([name] if column.declared else [])
+        warn_of_labelled_numbers(name, column, gone.of(column))
         if decimal == ",":
             column = read_commas(column, gone, every=True)
         return learn(
@@ -446,10 +448,10 @@ def read_weights(raw: Mapping[str, Any], weights: Any, n_rows: int, *, decimal: 
         if isinstance(level, str) and level in empty:
             continue
         number = number_in(level.strip()) if isinstance(level, str) and column.untyped else level
-        if number is None or isinstance(number, (str, bool, np.bool_)):
-            bad[i] = True
-        else:
+        if isinstance(number, (int, float, Decimal, np.integer, np.floating)) and not isinstance(number, bool):
             numbers[i] = _as_float(number)
+        else:
+            bad[i] = True
     if bad.any():
         raise _no_weight(column, bad, name)
     w = numbers[column.codes]

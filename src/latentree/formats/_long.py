@@ -17,7 +17,7 @@ from .._table import Table
 from .._types import FloatArray, IntArray
 from .._variables import Variable
 from ..errors import Advice, DataError, Row, bad_parameter
-from ._asked import MISSING_TEXTS, no_column
+from ._asked import MISSING_TEXTS, MissingCodes, missing_by_column, no_column
 from ._bins import bin_labels
 from ._coding import Missing, numbers_of
 from ._columns import Column, Frame, column_from
@@ -41,6 +41,7 @@ def from_long(
     weights: str | None = None,
     min_rows: float = 1,
     variables: Sequence[Variable] | None = None,
+    missing: MissingCodes = MISSING_TEXTS,
 ) -> Table:
     """Build a table from long data: a variable for each item, which says whether, or how often, a row has it.
 
@@ -62,6 +63,8 @@ def from_long(
         Leave out items that fewer rows have.
     variables : sequence of Variable, optional
         Items of earlier data, such as a model's; others are passed over, and those that no line has are 0.
+    missing : collection or dict
+        Cells that count as empty, as in :meth:`Table.from_frame`.
 
     Returns
     -------
@@ -75,7 +78,7 @@ def from_long(
     >>> table.names, table.codes[table.inverse].tolist()
     (('bread', 'milk'), [[1, 1], [0, 1], [0, 0]])
     """
-    long = Long.of(data, rows=rows, items=items, quantity=quantity, weights=weights)
+    long = Long.of(data, rows=rows, items=items, quantity=quantity, weights=weights, missing=missing)
     return long.table(counts=counts, min_rows=min_rows, variables=variables)
 
 
@@ -106,16 +109,34 @@ class Long:
     weights: FloatArray | None
 
     @classmethod
-    def of(cls, data: Any, *, rows: str, items: str, quantity: str | None = None, weights: str | None = None) -> Long:
+    def of(
+        cls,
+        data: Any,
+        *,
+        rows: str,
+        items: str,
+        quantity: str | None = None,
+        weights: str | None = None,
+        missing: MissingCodes = MISSING_TEXTS,
+    ) -> Long:
         """Read long data; the parameters are those of :func:`from_long`."""
         raw = raw_columns(data)
         for option, name in {"rows": rows, "items": items, "quantity": quantity, "weights": weights}.items():
             if name is not None and name not in raw:
                 raise no_column(name, list(raw), option)
-        owner, thing = _codes(raw[rows], rows), _codes(raw[items], items)
+        if rows == items:
+            raise DataError(
+                "{rows} and {items} both name the column '{column}'. One says which row a line belongs to, the other "
+                "what the row has.",
+                rows=Advice("rows"),
+                items=Advice("items"),
+                column=rows,
+            )
+        gone = missing_by_column(missing, raw)
+        owner, thing = _codes(raw[rows], rows, gone(rows)), _codes(raw[items], items, gone(items))
         if (owner[0] < 0).any():
             first = int(np.argmax(owner[0] < 0))
-            text = "Column '{column}', {row}: the cell is empty, so that nothing tells which row the line belongs to."
+            text = "Column '{column}', {row}: the cell is empty, so it is unknown which row the line belongs to."
             raise DataError(text, column=rows, row=Row(first))
         amount = np.ones(len(owner[0])) if quantity is None else _amounts(raw[quantity], quantity)
         own = None if weights is None else _row_weights(raw, weights, owner, rows)
@@ -188,11 +209,11 @@ class Long:
         return Table._made(table.codes, table.weights, table.variables, back.astype(np.int32), table.n)
 
 
-def _codes(raw: Any, name: str) -> tuple[IntArray, list[Any]]:
+def _codes(raw: Any, name: str, missing: Missing) -> tuple[IntArray, list[Any]]:
     """Positions of the cells among the distinct values, in the order in which they come; -1 where missing."""
     column: Column = column_from(raw, name)
     levels = column.levels.tolist() if isinstance(column.levels, np.ndarray) else list(column.levels)
-    gone = Missing(MISSING_TEXTS).among(column.levels, column.untyped)
+    gone = missing.of(column)
     plain = [_plain(level) for level in levels]
     seen, first = np.unique(column.codes, return_index=True)
     place: dict[Any, int] = {}

@@ -32,7 +32,7 @@ def in_order(name: str, column: Column, given: Sequence[Any], missing: Missing) 
     if len(place) < len(texts):
         twice = next(text for i, text in enumerate(texts) if text in texts[:i])
         raise DataError("{order} names '{twice}' of column '{column}' twice.", order=ORDER, twice=twice, column=name)
-    gone = missing.among(column.levels, column.untyped)
+    gone = missing.of(column)
     seen = column.counts(None) > 0
     to = np.full(len(column.levels) + 1, -1, dtype=np.int32)
     states: list[Any] = list(texts)

@@ -251,7 +251,14 @@ class Recipe:
                 rows=Advice("rows"),
                 items=Advice("items"),
             )
-        return Long.of(data, rows=self.rows, items=self.items, quantity=self.quantity, weights=weights)
+        return Long.of(
+            data,
+            rows=self.rows,
+            items=self.items,
+            quantity=self.quantity,
+            weights=weights,
+            missing=self.missing_for,
+        )
 
     def row_frame(self, frame: Frame) -> Frame:
         """Return what stands beside the rows in a file of results: their own columns, or of long data their names."""

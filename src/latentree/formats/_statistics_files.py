@@ -2,21 +2,20 @@
 
 Value labels are the states, in the order of the codes; labels of variables go with them. Codes that a file declares as
 missing are missing. A column is one of labelled answers if all its values have labels, or if the others are few whole
-numbers (a scale whose ends are labelled alone). Otherwise it holds numbers, and a warning names those with a label.
+numbers (a scale whose ends are labelled alone). Otherwise it holds numbers, and those with a label are known by it too.
 """
 
 from __future__ import annotations
 
 import os
-import warnings
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
-from ..errors import Advice, FileFormatError, LatentreeWarning, missing_extra
+from ..errors import FileFormatError, missing_extra
 from ._coding import FEW_NUMBERS
-from ._columns import Column, Frame, column_from, is_empty, some
+from ._columns import Column, Frame, column_from, is_empty
 
 __all__ = ["read_statistics"]
 
@@ -86,13 +85,19 @@ def _column(name: str, cells: Sequence[Any], about: Any) -> Column:
     if not any(own in known for own in levels):
         return Column(column.codes, column.levels, label=label)
     if bare and not _are_few_answers(bare):
-        _say_numbers(name, [own for own in levels if own in known], known)
-        return Column(column.codes, column.levels, label=label)
+        return Column(column.codes, column.levels, label=label, synonyms=known)
     states = sorted({*known, *bare}, key=_rank)
     names = _told_apart({code: known.get(code, str(code)) for code in states})
     place = {code: i for i, code in enumerate(states)}
     to = np.array([*(place[own] for own in levels), -1], dtype=np.int32)
-    return Column(to[column.codes], tuple(names[c] for c in states), declared=True, ordered=ordered, label=label)
+    return Column(
+        to[column.codes],
+        tuple(names[code] for code in states),
+        declared=True,
+        ordered=ordered,
+        label=label,
+        synonyms={names[code]: str(code) for code in states},
+    )
 
 
 def _value(cell: Any) -> Any:
@@ -107,21 +112,6 @@ def _value(cell: Any) -> Any:
 
 def _are_few_answers(bare: Sequence[Any]) -> bool:
     return len(bare) <= FEW_NUMBERS and all(isinstance(own, int) for own in bare)
-
-
-def _say_numbers(name: str, labelled: Sequence[Any], known: Mapping[Any, str]) -> None:
-    codes = [str(own) for own in labelled]
-    told = f"{some(codes)} ({some([known[own] for own in labelled])})"
-    warnings.warn(
-        LatentreeWarning(
-            "Column '{column}' holds numbers, some of which have a label: {told}. They count as numbers. If they stand "
-            "for no answer, make them missing with {missing}.",
-            column=name,
-            told=told,
-            missing=Advice("missing", {name: codes[0] if len(codes) == 1 else codes}),
-        ),
-        stacklevel=4,
-    )
 
 
 def _rank(code: Any) -> tuple[bool, Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 import re
 from collections.abc import Sequence
 from typing import Any
@@ -11,7 +12,16 @@ from numpy.typing import NDArray
 
 from .._types import FloatArray
 
-__all__ = ["DATE", "ID_NAME", "WEIGHT_NAME", "WEIGHT_WORD", "missing_among_words", "missing_numbers", "missing_words"]
+__all__ = [
+    "DATE",
+    "DATES",
+    "ID_NAME",
+    "WEIGHT_NAME",
+    "WEIGHT_WORD",
+    "missing_among_words",
+    "missing_numbers",
+    "missing_words",
+]
 
 WORDS = frozenset(
     word.strip()
@@ -34,6 +44,8 @@ NUMBERS = (7, 8, 9, 77, 88, 97, 98, 99, 777, 888, 997, 998, 999, 7777, 8888, 999
 
 NEGATIVE = (-1, -2, -3, -4, -5, -6, -7, -8, -9, -77, -88, -97, -98, -99, -999, -9999)
 """The same for columns whose other numbers are not below zero."""
+
+DATES = (datetime.date, datetime.time, datetime.timedelta)
 
 DATE = re.compile(
     r"\d{4}-\d{1,2}-\d{1,2}([T ]\d{1,2}:\d{2}.*)?|\d{1,2}[./]\d{1,2}[./](\d{2}|\d{4})( \d{1,2}:\d{2}.*)?"

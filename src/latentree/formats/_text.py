@@ -6,6 +6,7 @@ import codecs
 import gzip
 import io
 import os
+import zipfile
 import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -23,6 +24,7 @@ __all__ = [
     "open_text_file",
     "read_bytes",
     "read_text_file",
+    "refuse_swollen_archive",
     "write_text_file",
 ]
 
@@ -167,7 +169,7 @@ def read_bytes(path: PathLike, *, max_bytes: int = MAX_BYTES) -> bytes:
 
 def _unpacked(data: bytes, path: PathLike, max_bytes: int) -> bytes:
     """Unpack piece by piece: a small file may stand for a huge one."""
-    limit = min(max_bytes, max(UNSUSPECTED, RATIO * len(data)))
+    limit = min(max_bytes, _most_unpacked(len(data)))
     try:
         with gzip.GzipFile(fileobj=io.BytesIO(data)) as packed:
             out = read_at_most(packed, limit + 1)
@@ -176,9 +178,32 @@ def _unpacked(data: bytes, path: PathLike, max_bytes: int) -> bytes:
             "'{file}' is damaged: it cannot be unpacked ({error}).", file=os.fspath(path), error=error
         ) from None
     if limit < len(out) <= max_bytes:
-        message = (
-            "'{file}' unpacks to more than {limit:,} bytes, {ratio} times its size or more, like a file made to fill "
-            "the memory. Unpack it by hand if it is what it should be."
-        )
-        raise FileFormatError(message, file=os.fspath(path), limit=limit, ratio=RATIO)
+        raise _suspected(path, limit, "If you trust it, unpack it first.")
     return out
+
+
+def refuse_swollen_archive(path: PathLike) -> None:
+    """Refuse a zip archive, such as a workbook, whose parts unpack to far more than its size."""
+    try:
+        with zipfile.ZipFile(path) as archive:
+            unpacked = sum(part.file_size for part in archive.infolist())
+    except (zipfile.BadZipFile, OSError, ValueError, NotImplementedError):
+        return  # damaged, or no archive: what reads it says so
+    limit = _most_unpacked(os.path.getsize(path))
+    if unpacked > limit:
+        raise _suspected(path, limit, "If you trust it, save it as CSV.")
+
+
+def _most_unpacked(size: int) -> int:
+    return max(UNSUSPECTED, RATIO * size)
+
+
+def _suspected(path: PathLike, limit: int, remedy: str) -> FileFormatError:
+    return FileFormatError(
+        "'{file}' unpacks to more than {limit:,} bytes, {ratio} times its size or more, like a file made to fill the "
+        "memory. {remedy}",
+        file=os.fspath(path),
+        limit=limit,
+        ratio=RATIO,
+        remedy=remedy,
+    )

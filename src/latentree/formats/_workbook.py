@@ -10,10 +10,10 @@ from typing import Any
 from .._registry import suggestion
 from ..errors import Advice, DataError, FileFormatError, missing_extra
 from ._columns import Column, Frame, column_from, objects
+from ._suspects import DATES
+from ._text import refuse_swollen_archive
 
 __all__ = ["read_workbook"]
-
-DATES = (datetime.date, datetime.time, datetime.timedelta)
 
 
 def read_workbook(path: str | os.PathLike[str], *, sheet: str | None = None, header: bool = True) -> Frame:
@@ -25,6 +25,7 @@ def read_workbook(path: str | os.PathLike[str], *, sheet: str | None = None, hea
     at = os.fspath(path)
     if not os.path.exists(at):
         raise FileNotFoundError(2, "No such file or directory", at)
+    refuse_swollen_archive(at)
     try:
         with calamine.CalamineWorkbook.from_path(at) as book:
             names = [own.name for own in book.sheets_metadata if own.typ == calamine.SheetTypeEnum.WorkSheet]

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from .._scale import score_label, shown_score
+from ..errors import amount
 from ._contents import EstimateContents, TreeReport
 from ._printable import printable
 
@@ -15,7 +16,8 @@ __all__ = ["criterion_of", "facts", "origin_in_words", "title_of"]
 def title_of(report: TreeReport) -> str:
     """What to call a model that has no name."""
     if report["star"]:
-        return f"Latent class model, {report['nodes'][0]['cardinality']} classes"
+        k = report["nodes"][0]["cardinality"]
+        return f"Latent class model, {k} class{'es' if k > 1 else ''}"
     return "Latent tree model"
 
 
@@ -38,13 +40,13 @@ def facts(report: TreeReport) -> list[tuple[str, str]]:
     else:
         known = report["provenance"]
         if isinstance(known.get("n"), int | float):
-            found.append(("Rows it was fitted to", f"{known['n']:,.10g}"))
+            found.append(("Sample size", amount(known["n"])))
         found += _scores(known.get(name) for name in ("log_likelihood", "aic", "bic"))
     if "estimate" in report:
         found.append(("Probabilities", _estimate(report["estimate"])))
     if "search" in report:
         search = report["search"]
-        ended = "came to its end" if search["complete"] else f"unfinished ({search['reason']})"
+        ended = "finished" if search["complete"] else f"unfinished ({search['reason']})"
         found.append(("Search", printable(f"{search['method']}, {ended}, {search['seconds']:.2f} s")))
     elif report["fit"] is not None:
         found.append(("Fit", f"{report['fit']['reason']}, {report['fit']['seconds']:.2f} s"))
@@ -53,7 +55,7 @@ def facts(report: TreeReport) -> list[tuple[str, str]]:
 
 def _rows(report: TreeReport) -> str:
     n, weighted = report["n"] or 0.0, report["n_weighted"]
-    size = f"{n:,.0f}" if n.is_integer() else f"{n:,.6g}"
+    size = amount(n)
     return size if weighted is None else f"{weighted:,}, weights adding up to {size}"
 
 
@@ -86,18 +88,18 @@ def origin_in_words(report: TreeReport) -> list[str]:
     made = known.get("command")
     version = f", version {known['latentree']}" if isinstance(known.get("latentree"), str) else ""
     data = f" from the data '{known['data']}'" if isinstance(known.get("data"), str) else ""
-    size = f" ({known['n']:,.10g} rows)" if isinstance(known.get("n"), int | float) else ""
+    size = f" (sample size {amount(known['n'])})" if isinstance(known.get("n"), int | float) else ""
     if made or data:
         told.append(f"Made by {made or 'latentree'}{version}{data}{size}.")
     method, criterion = known.get("method"), criterion_of(report)
     if isinstance(method, str):
         value = known.get("value")
-        best = "" if not isinstance(value, int | float) else f" of {shown_score(float(value), criterion):,.2f}"
-        score = f" It looked for the best {score_label(criterion)}, and found a value{best}." if criterion else ""
-        told.append(f"The tree was searched for by the method '{method}'.{score}")
+        best = "" if not isinstance(value, int | float) else f", which is {shown_score(float(value), criterion):,.2f}"
+        score = f" with the best {score_label(criterion)}{best}" if criterion else ""
+        told.append(f"The search method '{method}' found this tree{score}.")
     starts = known.get("starts")
     if isinstance(starts, dict) and "made" in starts and "found" in starts:
-        told.append(f"Of {starts['made']} starts, {starts['found']} found it.")
+        told.append(f"{starts['found']} of {starts['made']} starts found it.")
     scores = [text for name, text in _named_scores(known)]
     if scores:
         told.append(f"On these data: {'; '.join(scores)}.")

@@ -198,7 +198,7 @@ def _parts(name: str, report: TreeReport, intervals: Intervals, comparison: Comp
         yield "<h2>The tree</h2>"
         yield "<p>Latent variables are boxes with their numbers of states; edges are as thick as the mutual"
         yield "information of their ends. Colours tell branches apart and mean nothing else.</p>"
-        yield tree_svg(Drawing(report), title=f"The tree of {name}", still=True)
+        yield f'<div class="scroll">{tree_svg(Drawing(report), title=f"The tree of {name}", still=True)}</div>'
     if comparison is not None:
         yield from _comparison(comparison)
     if report["latents"]:

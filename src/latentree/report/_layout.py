@@ -113,7 +113,7 @@ def _slots(root: int, children: list[list[int]], folded: set[int]) -> tuple[list
         order.append(v)
         if not own:
             slot[v] = free
-            free += 1
+            free += 1 + GROUP_GAP if children[v] else 1  # the box of a folded node is as high as a row
             continue
         stack.append((v, True))
         for c in reversed(own):

@@ -72,7 +72,8 @@ def profile_rows(
 def profiles_svg(rows: Sequence[ProfileRow], classes: Sequence[tuple[str, float]], *, title: str) -> str:
     """Draw the rows, with a line for each class, given with its size."""
     single = {row.answer for row in rows if row.name and row.values}
-    labels = [_label(row, len(single) > 1) for row in rows]
+    one = len(single) == 1 and all(row.values for row in rows)
+    labels = [_label(row, not one) for row in rows]
     left = max((text_width(shortened(printable(t), LONGEST), LETTERS) for t in labels), default=0.0) + 12
     legend, top = _legend(classes, left + SCALE + 20)
     body = [legend]
@@ -81,7 +82,7 @@ def profiles_svg(rows: Sequence[ProfileRow], classes: Sequence[tuple[str, float]
         x = left + SCALE * share
         body.append(f'<line class="grid" x1="{short(x)}" y1="{short(top)}" x2="{short(x)}" y2="{short(height)}"/>')
         body.append(_quiet(x, height + 14, f"{share:g}"))
-    what = f"probability of {shortened(single.pop(), 24)}" if len(single) == 1 else "probability of the answer"
+    what = f"probability of {shortened(single.pop(), 24)}" if one else "probability of the answer"
     body.append(_quiet(left + SCALE / 2, height + 29, what))
     body += [_line(rows, i, left, top) for i in range(len(classes))]
     body += [_row(row, label, i, left, top, classes) for i, (row, label) in enumerate(zip(rows, labels, strict=True))]

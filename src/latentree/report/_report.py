@@ -319,7 +319,7 @@ def describe_tree(
         ``provenance``
             Where the model comes from.
         ``warnings``, ``notes``
-            In words, such as that the search did not come to its end.
+            In words, such as that the search was not finished.
 
     Examples
     --------

@@ -437,7 +437,7 @@ def _items(pack: ReviewerReport) -> Section:
     columns = {"variable": "variable", "wald": "Wald", "degrees_of_freedom": "df", "p_value": "p", "p_holm": "p (Holm)"}
     text = ["Whether all classes answer an item alike. A small p says that the item tells classes apart."]
     if any(test.boundary for test in pack.items):
-        text.append("Some probabilities are 0 or 1 and count as known, so that these tests are rough.")
+        text.append("Some probabilities are 0 or 1 and count as known, so these tests are rough.")
     if not pack.items:
         text = ["There is one class: nothing to compare."]
     return Section("items", "Items between classes", rows, columns | {"boundary": "boundary"}, text, {"wald": 2})

@@ -15,6 +15,7 @@ from rich.table import Table as Grid
 from rich.text import Text
 
 from .._scale import direction, score_label, shown_score
+from ..errors import amount
 from ._answers import is_sparse, shown_answer, top_items
 from ._contents import (
     AbsoluteFit,
@@ -151,9 +152,9 @@ def _title(report: ClassReport) -> str:
 
 def _rows(report: ClassReport | TreeReport | PosteriorReport, n: float, n_weighted: int | None = None) -> str:
     """How many rows the data have, and how much of them is missing."""
-    rows = f"{_number(n)} rows"
+    rows = f"{amount(n)} rows"
     if n_weighted is not None:
-        rows = f"{_count(n_weighted, 'row')}, weights adding up to {_number(n)}"
+        rows = f"{_count(n_weighted, 'row')}, weights adding up to {amount(n)}"
     missing = f", {100 * report['missing']:.2g} % of the cells missing" if report["missing"] else ""
     return f"{rows} ({report['n_patterns']:,} distinct){missing}"
 
@@ -391,7 +392,7 @@ def _searched(search: ClassSearch, scores: Sequence[str]) -> str:
     """Which numbers of classes the rows are, and which columns say nothing about the best one."""
     criterion = search["criterion"]
     others = [name for name in scores if name != criterion]
-    rows = f"The rows are the numbers of classes that the search by {criterion} looked at."
+    rows = f"The rows are the numbers of classes that the search by {criterion} tried."
     more = f" By {' or '.join(others)}, another number may be best: that was not searched." if others else ""
     return printable(rows + more)
 
@@ -485,10 +486,6 @@ def _cut_middle(text: str, room: int) -> str:
 
 def _count(n: int, one: str, many: str | None = None) -> str:
     return f"{n:,} {one if n == 1 else many or one + 's'}"
-
-
-def _number(x: float) -> str:
-    return f"{x:,.0f}" if float(x).is_integer() else f"{x:,.6g}"
 
 
 def _percent(share: float) -> str:

@@ -152,9 +152,7 @@ def _facts(report: TreeReport) -> RenderableType:
         for name in ("aic", "bic"):
             grid.add_row(score_label(name), Text(_decimals(shown_score(report[name], name), 3), style="bold"))
         if report["impossible"]:
-            grid.add_row(
-                "Distinct rows that the model holds impossible", Text(f"{report['impossible']:,}", style="bold")
-            )
+            grid.add_row("Distinct rows impossible under the model", Text(f"{report['impossible']:,}", style="bold"))
     return grid
 
 

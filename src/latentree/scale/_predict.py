@@ -114,17 +114,17 @@ def assign(
                     which = "keep= names" if writer.rows == 0 else "the first piece has"
                     raise DataError(f"There is no column '{name}', which {which}.")
             columns = {name: own[name] for name in names}
-            writer.write(columns, {free_name(name, names): cells for name, cells in _added(said).items()})
+            writer.write(columns, {free_name(name, names): cells for name, cells in _added(said, model).items()})
             if on_progress is not None:
                 on_progress(Progress("rows", writer.rows, None, None, time.monotonic() - began))
     return writer.rows
 
 
-def _added(said: Mapping[str, FloatArray]) -> dict[str, Any]:
+def _added(said: Mapping[str, FloatArray], model: Model) -> dict[str, Any]:
     """Columns of states, as Column with missing cells, and of probabilities."""
     columns: dict[str, Any] = {}
-    for label, states, probabilities in assignment_columns(said):
-        columns[label] = Column(states, np.arange(len(probabilities)))
+    for label, states, levels, probabilities in assignment_columns(said, model):
+        columns[label] = Column(states, levels if isinstance(levels[0], str) else np.array(levels))
         columns.update(probabilities)
     return columns
 

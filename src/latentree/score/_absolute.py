@@ -127,7 +127,7 @@ def fit_statistics(fit: Fit, *, n_parameters: int | None = None, complete_rows: 
     reason = None
     if missing and not complete_rows:
         reason = (
-            f"{missing:g} of {table.weights.sum():g} rows have missing cells, so that there is no table of counts to "
+            f"{missing:g} of {table.weights.sum():g} rows have missing cells, so there is no table of counts to "
             "compare. Use complete_rows=True to judge by the others."
         )
     elif not whole.any():
@@ -221,7 +221,7 @@ def chi_square_p(statistic: float, df: int) -> tuple[float | None, str | None]:
     """Upper tail of the chi-square distribution, or why there is none."""
     if df <= 0:
         return None, (
-            f"{df} degrees of freedom: the model has at least as many parameters as the table of counts, so that its "
+            f"{df} degrees of freedom: the model has at least as many parameters as the table of counts, so its "
             "fit cannot be tested. Use fewer states or more variables."
         )
     if df > ENORMOUS:

@@ -100,7 +100,7 @@ def _assigned(model: Model, v: int, rows: Table) -> tuple[FloatArray, FloatArray
     p = Plan.of(model, rows).posteriors(model.parameters, [v])[0]
     if np.isnan(p).any():
         raise DataError(
-            "The model cannot produce some of the rows, so that they belong to no state. Fit it to these data, or with "
+            "The model cannot produce some of the rows, so they belong to no state. Fit it to these data, or with "
             "a prior above 1."
         )
     k = p.shape[1]

@@ -57,7 +57,7 @@ def penalised(fit: Fit, score: Score) -> float:
     if score.penalty is None:
         raise ModelError("The score '{name}' has neither a function nor a penalty.", name=score.name)
     if not isfinite(fit.log_likelihood):
-        raise ModelError("The data are impossible under the fitted model, so that it has no score.")
+        raise ModelError("The data are impossible under the fitted model, so it has no score.")
     d = effective_dimension_of(fit) if score.penalty.dimension == "effective" else fit.n_parameters
     return fit.log_likelihood - score.penalty.each(fit.table.n, score.title) * d
 

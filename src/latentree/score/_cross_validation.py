@@ -101,7 +101,7 @@ def cross_validated(
         rows.append(Plan.of(fit.model, own).row_log_likelihood(again.model.parameters))
         weights.append(own.weights)
     if not rows:
-        raise DataError("All cases came into one part, so that nothing can be held out: their weights are too small.")
+        raise DataError("All cases fell into one part, so nothing can be held out: their weights are too small.")
     every, counts = np.concatenate(rows), np.concatenate(weights)
     return CrossValidation(*_total(every, counts), folds, every, counts)
 

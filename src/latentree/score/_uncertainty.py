@@ -324,8 +324,7 @@ def _warnings(
     if gain > OFF_MAXIMUM:
         other = "" if prior else ", or say which prior it was made with"
         yield (
-            "The fit is not at a maximum, so that standard errors there mean little. Fit with a smaller tolerance"
-            f"{other}."
+            f"The fit is not at a maximum, so standard errors there mean little. Fit with a smaller tolerance{other}."
         )
     if boundary.any():
         yield (

@@ -27,7 +27,7 @@
       order.push(v);
       if (!own.length) {
         slot[v] = free;
-        free += 1;
+        free += children[v].length ? 1 + GROUP_GAP : 1;
         continue;
       }
       stack.push([v, true]);

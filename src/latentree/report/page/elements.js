@@ -17,6 +17,7 @@
 
   LT.h = (tag, attributes, ...children) => fill(document.createElement(tag), attributes, children);
   LT.s = (tag, attributes, ...children) => fill(document.createElementNS(SVG, tag), attributes, children);
+  LT.set = (node, attributes) => fill(node, attributes, []);
   LT.$ = (selector) => document.querySelector(selector);
 
   LT.button = (text, onclick, more = { class: "quiet" }) => LT.h("button", { type: "button", ...more, onclick }, text);

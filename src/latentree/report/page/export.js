@@ -52,10 +52,8 @@
     gone.forEach((node) => node.remove());
     copy.removeAttribute("class");
     copy.removeAttribute("style");
-    copy.setAttribute("viewBox", `${box.x} ${box.y} ${box.width} ${box.height}`);
-    copy.setAttribute("width", box.width);
-    copy.setAttribute("height", box.height);
     const { x, y, width, height } = box;
+    LT.set(copy, { viewBox: `${x} ${y} ${width} ${height}`, width, height });
     copy.prepend(LT.s("rect", { x, y, width, height, fill: getComputedStyle(document.body).backgroundColor }));
     return new XMLSerializer().serializeToString(copy);
   };

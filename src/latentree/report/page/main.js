@@ -90,8 +90,7 @@
     }
 
     mark(id, on) {
-      $(`#tab-${id}`).setAttribute("aria-selected", String(on));
-      $(`#tab-${id}`).setAttribute("tabindex", on ? "0" : "-1");
+      LT.set($(`#tab-${id}`), { "aria-selected": String(on), tabindex: on ? "0" : "-1" });
       $(`#panel-${id}`).hidden = !on;
     }
 

@@ -26,8 +26,7 @@
       }
       for (const own of [svg, ...columns.querySelectorAll("svg")]) {
         const { width, height } = own.viewBox.baseVal;
-        own.setAttribute("width", Math.floor(width * scale));
-        own.setAttribute("height", Math.floor(height * scale));
+        LT.set(own, { width: Math.floor(width * scale), height: Math.floor(height * scale) });
       }
     };
     new ResizeObserver(fit).observe(place);

@@ -244,8 +244,7 @@
       svg,
       mark: (i) => {
         const value = steps[i].score;
-        dot.setAttribute("cx", x(i));
-        dot.setAttribute("cy", value === null ? -20 : y(value));
+        LT.set(dot, { cx: x(i), cy: value === null ? -20 : y(value) });
       },
     };
   }

@@ -44,14 +44,13 @@
       this.nodes[v] = g;
       g.dataset.v = v;
       g.classList.add("n");
-      g.setAttribute("role", "treeitem");
-      g.setAttribute("tabindex", v === this.root ? "0" : "-1");
-      g.setAttribute("aria-level", this.arrangement.depth[v] + 1);
-      if (this.isInner(v)) g.setAttribute("aria-expanded", "true");
-      g.setAttribute(
-        "aria-label",
-        `${model.name[v]}, ${model.latent[v] ? "latent" : "variable"}, ${model.card[v]} states`,
-      );
+      LT.set(g, {
+        role: "treeitem",
+        tabindex: v === this.root ? "0" : "-1",
+        "aria-level": this.arrangement.depth[v] + 1,
+        "aria-expanded": this.isInner(v) ? "true" : null,
+        "aria-label": `${model.name[v]}, ${model.latent[v] ? "latent" : "variable"}, ${model.card[v]} states`,
+      });
     }
 
     /* What can wait until the tree is seen: bars, and wider edges to click on. */
@@ -143,8 +142,7 @@
           left = at.angle === null ? 0 : -width / 2;
         const rect = g.querySelector("rect"),
           text = g.querySelector("text");
-        rect.setAttribute("x", r(left));
-        rect.setAttribute("width", r(width));
+        LT.set(rect, { x: r(left), width: r(width) });
         text.setAttribute("x", r(left + width / 2));
         if (text.textContent !== this.label(v)) text.textContent = this.label(v);
         g.setAttribute("aria-expanded", String(!this.folded.has(v)));
@@ -152,8 +150,7 @@
         return;
       }
       const text = g.querySelector("text");
-      text.setAttribute("x", flip ? -TEXT_AT : TEXT_AT);
-      text.setAttribute("text-anchor", flip ? "end" : "start");
+      LT.set(text, { x: flip ? -TEXT_AT : TEXT_AT, "text-anchor": flip ? "end" : "start" });
     }
 
     /* How much larger the box of an inner node may be drawn before it meets others. */
@@ -188,10 +185,7 @@
         let x = inner ? 9 - (flat ? 0 : this.widths[v] / 2) : !flat && Math.cos(at.angle) < 0 ? -BAR : 0;
         rects.forEach((rect, i) => {
           const width = length * posteriors[v][i];
-          rect.setAttribute("x", LT.round(x));
-          rect.setAttribute("y", top);
-          rect.setAttribute("width", LT.round(width));
-          rect.setAttribute("height", height);
+          LT.set(rect, { x: LT.round(x), y: top, width: LT.round(width), height });
           x += width;
         });
       });
@@ -266,13 +260,17 @@
         box.left < all.x || box.top < all.y || box.right > all.x + all.width || box.bottom > all.y + all.height;
       for (const [v, at] of this.places) {
         if (!this.isInner(v)) continue;
-        const scale = this.far ? wanted : Math.min(wanted, this.room[v]);
+        let scale = this.far ? wanted : Math.min(wanted, this.room[v]);
+        /* Names of leaves begin where the outer ring ends. */
+        if (at.radius && this.leaf) scale = Math.min(scale, (2 * (this.outer - at.radius)) / this.widths[v]);
         const box = LT.boxAround(at, this.widths[v] * scale, PILL * scale);
         const small = 12 * scale * this.zoom < 7.5;
-        const tiny = small || (scale > 1 && outside(box)) || taken.some((other) => LT.overlap(box, other));
-        if (!tiny) taken.push(box);
+        const meets = (own) => taken.some((other) => LT.overlap(own, other));
+        const tiny = small || (scale > 1 && outside(box)) || meets(box);
         const g = this.nodes[v];
         g.classList.toggle("tiny", tiny);
+        g.classList.toggle("under", tiny && meets(LT.boxAround(at, this.widths[v], PILL)));
+        if (!tiny) taken.push(box);
         g.firstChild.setAttribute("transform", !tiny && scale > 1 ? `scale(${Math.floor(100 * scale) / 100})` : "");
       }
     }
