@@ -9,7 +9,7 @@ from pathlib import Path
 from latentree._files import write_atomically
 
 from .relate_designs import CONDITIONS, OTHERS, Design
-from .relate_simulation import METHODS, Tally, simulate
+from .relate_simulation import DEFAULTS, METHODS, Tally, simulate
 
 __all__ = ["KEPT", "kept", "run"]
 
@@ -33,13 +33,19 @@ def kept(path: Path = KEPT) -> Done:
     }
 
 
-def run(replicates: int, seed: int = 0, path: Path = KEPT, designs: Sequence[Design] = CONDITIONS) -> None:
+def run(
+    replicates: int,
+    seed: int = 0,
+    path: Path = KEPT,
+    designs: Sequence[Design] = CONDITIONS,
+    methods: Sequence[str] = DEFAULTS,
+) -> None:
     """Simulate what is still to be done, all designs in turn."""
     done = kept(path)
     for part in range(-(-replicates // PART)):
         for design in designs:
             own = done.setdefault(design.name, {})
-            missing = [method for method in METHODS if own.get(method, (0,))[0] <= part]
+            missing = [method for method in methods if own.get(method, (0,))[0] <= part]
             if not missing:
                 continue
             for method, tally in simulate(design, part, PART, seed, missing).items():
@@ -59,8 +65,9 @@ def _write(done: Done, path: Path) -> None:
 
 if __name__ == "__main__":
     # What is hardest to foresee comes first, and half of everything before the other half.
-    for replicates in (1000, 2000):
-        for separation in (0.8, 0.9):
-            run(replicates, designs=[own for own in CONDITIONS if own.separation == separation])
-        run(replicates, designs=OTHERS)
-        run(replicates, designs=[own for own in CONDITIONS if own.separation == 0.7])
+    for methods in (DEFAULTS, METHODS):
+        for replicates in (1000, 2000):
+            for separation in (0.8, 0.9):
+                run(replicates, designs=[own for own in CONDITIONS if own.separation == separation], methods=methods)
+            run(replicates, designs=OTHERS, methods=methods)
+            run(replicates, designs=[own for own in CONDITIONS if own.separation == 0.7], methods=methods)

@@ -17,7 +17,7 @@ from latentree.relate._parts import Items
 
 from .relate_designs import DESIGNS, Design, Draw
 
-__all__ = ["METHODS", "WALD", "WITHOUT", "Tally", "simulate"]
+__all__ = ["DEFAULTS", "METHODS", "WALD", "WITHOUT", "Tally", "simulate"]
 
 STEPS = (
     "two-step",
@@ -33,7 +33,8 @@ WITHOUT = " without prior"
 WALD = ", symmetric intervals"
 """Ends the name of BCH with intervals of so many standard errors to both sides, which are not its default."""
 
-METHODS = (*STEPS, "BCH, modal" + WALD, *(name + WITHOUT for name in STEPS if name != "one-step"))
+DEFAULTS = (*STEPS, "BCH, modal" + WALD)
+METHODS = (*DEFAULTS, *(name + WITHOUT for name in ("two-step", "three-step, modal", "three-step, proportional")))
 TOLERANCE = 1e-6
 """Gain in log-likelihood that a last Newton step, which is still taken, may promise."""
 
