@@ -60,7 +60,8 @@ class Design:
 
         def off(intercepts: FloatArray) -> FloatArray:
             p = np.exp(np.array([0.0, *intercepts]) + values[:, None] * slopes)
-            return (p / p.sum(axis=1, keepdims=True)).mean(axis=0)[1:] - sizes[1:]
+            found: FloatArray = (p / p.sum(axis=1, keepdims=True)).mean(axis=0)[1:] - sizes[1:]
+            return found
 
         begin = np.log(sizes[1:] / sizes[0]) - values.mean() * slopes[1:]
         return np.column_stack([[0.0, *root(off, begin).x], slopes])

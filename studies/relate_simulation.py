@@ -148,4 +148,4 @@ def _solved(name: str, first: FirstStep, model: Structural) -> Estimate:
     if kind == "two-step":
         return two_step(first, model, tol=TOLERANCE)
     step = three_step if kind == "three-step" else bch
-    return step(first, model, assignment=assignment, tol=TOLERANCE)  # type: ignore[arg-type,operator]
+    return step(first, model, assignment=assignment, tol=TOLERANCE)  # type: ignore[arg-type]
