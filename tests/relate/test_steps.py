@@ -10,9 +10,9 @@ from worlds import world
 
 import latentree as lt
 from latentree.relate import relate
+from latentree.relate._bch import bch
 from latentree.relate._classification import Classification
 from latentree.relate._covariance import Sampling
-from latentree.relate._bch import bch
 from latentree.relate._covariates import Structural, three_step, two_step
 from latentree.relate._measurement import FirstStep, TreeItems, first_step, measurement_of
 from latentree.relate._relate import prepare, solve

@@ -39,6 +39,9 @@ ROUGH = 1e-6
 
 KINDS = OneOf("continuous", "categorical", "count", None)
 
+HELD = 25.0
+"""Change of log-odds over the range of a covariate that no rows can ask for."""
+
 SOFTENING = 1e-3
 """Weight of the even distribution in the start of one-step estimation: probabilities of zero can then come back."""
 
@@ -437,6 +440,15 @@ def _check(task: Task, found: Estimate, sample: Sample) -> None:
                 own=task.labels[k],
                 reference=task.labels[task.reference],
                 penalty=Advice("penalty", 0.1),
+            )
+        if task.options.for_covariates == "bch" and far.max() > HELD:
+            task.warn(
+                "Only the penalty keeps the coefficient of '{term}' in class '{own}' finite ({value:.0f}): some of BCH's "
+                "weights are negative, and here a class weighs less than nothing on one side of it. Use {three}.",
+                term=task.design.terms[int(far.argmax())],
+                own=task.labels[k],
+                value=logit.beta[k, int(far.argmax())],
+                three=Advice("method", "three-step"),
             )
     if not found.converged:
         task.warn("The maximum of the likelihood was not reached; standard errors mean little.")
