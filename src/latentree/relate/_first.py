@@ -27,7 +27,7 @@ KNOWN = 0.5
 """Cases for each answer if the classes were known."""
 
 ROUNDS = 2
-"""Times that the prior is found from the information that the one before leads to; a third changes it by less than 1 %."""
+"""Times that the prior follows from the information under the one before; a third changes it by less than a percent."""
 
 AT_MAXIMUM = 1e-3
 """A step of EM promises less than this where a model is at the maximum of the likelihood, and more where it was fitted

@@ -443,8 +443,8 @@ def _check(task: Task, found: Estimate, sample: Sample) -> None:
             )
         if task.options.for_covariates == "bch" and far.max() > HELD:
             task.warn(
-                "Only the penalty keeps the coefficient of '{term}' in class '{own}' finite ({value:.0f}): some of BCH's "
-                "weights are negative, and here a class weighs less than nothing on one side of it. Use {three}.",
+                "Only the penalty keeps the coefficient of '{term}' in class '{own}' finite ({value:.0f}): some "
+                "weights of BCH are negative, and a class weighs less than nothing on one side of it. Use {three}.",
                 term=task.design.terms[int(far.argmax())],
                 own=task.labels[k],
                 value=logit.beta[k, int(far.argmax())],
