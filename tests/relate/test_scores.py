@@ -92,3 +92,11 @@ def test_an_interval_can_have_no_end():
     lca = lt.LatentClass(2, random_state=0).fit(data[list("ABCD")])
     row = lca.relate(data, "x", method="bch").rows()[1]
     assert math.isinf(row["lower"]) or math.isinf(row["upper"])
+
+
+def test_many_rows_have_symmetric_intervals(data, monkeypatch):
+    frame, model = data
+    monkeypatch.setattr("latentree.relate._bch.MOST_ROWS", 10)
+    for row in relate(model, frame, "x", method="bch").rows():
+        assert row["upper"] - row["estimate"] == pytest.approx(row["estimate"] - row["lower"])
+        assert row["z"] == pytest.approx(row["estimate"] / row["standard_error"])

@@ -131,7 +131,8 @@ class Relation:
         """Return a data frame of the coefficients.
 
         One row for each class but the reference and each term: estimate (log-odds), standard error, z, p, lower and
-        upper end of the interval, odds ratio. Of BCH, z, p and interval come from scores, not from the standard error.
+        upper end of the interval, odds ratio. Of BCH, z, p and interval come from scores, not from the standard error,
+        unless there are more than 5,000 different rows.
         """
         return _frame(self.rows())
 
