@@ -248,8 +248,7 @@ slopes outside 93 to 97 % than chance allows, which is none of 24.
   that are too small then have intervals that are too short: of the intervals that miss the truth, all
   miss it on that side. So symmetric intervals cover 92 % there, with the prior too, and without it
   88 and 90 % (2,000 earlier replicates). Scores have no such correlation. From 2,000 rows on the two agree.
-- Other designs: no method has intervals that cover too seldom by more than chance allows with so few replicates, with or
-  without prior.
+- Other designs: no method's intervals cover too seldom by more than chance allows with so few replicates.
 - Low separation: two and three steps fail, with the prior as well, though less. Estimates are 10 to 60 % too
   small without it and intervals cover the truth in half to nine tenths of the samples, even with 2,000
   rows. One-step estimation works from 1,000 rows on; with 500 its standard errors are too small for the
