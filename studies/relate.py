@@ -260,10 +260,10 @@ how many are to be expected ("by chance") of intervals that cover 95 % in the lo
   88 and 90 % (2,000 earlier replicates). Scores have no such correlation. From 2,000 rows on the two agree.
 - Other designs: no method's intervals cover too seldom by more than chance allows with so few replicates.
 - Low separation: two and three steps fail, with the prior as well, though less. Without it estimates are up to
-  60 % too small and intervals cover the truth in half to nine tenths of the samples; with it they are up to 35 %
-  too small and cover in seven to nine tenths. One-step estimation works from 1,000 rows on; with 500 its standard errors are too small for the
-  few samples with extreme estimates. `relate` warns when the relative entropy is below .5 (it is about .36
-  here, .65 and .90 in the other conditions).
+  60 % too small and intervals cover the truth in half to nine tenths of the samples; with it they are up to
+  35 % too small and cover in seven to nine tenths. One-step estimation works from 1,000 rows on; with 500 its
+  standard errors are too small for the few samples with extreme estimates. `relate` warns when the relative
+  entropy is below .5 (it is about .36 here, .65 and .90 in the other conditions).
 """
 
 
