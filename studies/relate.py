@@ -231,8 +231,8 @@ errors to both sides, but those of BCH hold the values that a generalised score 
 "symmetric intervals" shows what the former would do there.
 """
 
-OTHERS_TEXT = """Other numbers and sizes of classes, numbers of items, rare answers, items of several answers: the strength of the
-prior was not chosen on them. The script `studies/relate_designs.py` has their
+OTHERS_TEXT = """Other numbers and sizes of classes, numbers of items, rare answers, items of several answers: the
+strength of the prior was not chosen on them. The script `studies/relate_designs.py` has their
 probabilities. Figures are for the slopes of all classes but the first.
 """
 
