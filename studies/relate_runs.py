@@ -8,7 +8,8 @@ from pathlib import Path
 
 from latentree._files import write_atomically
 
-from .relate_simulation import CONDITIONS, METHODS, Condition, Tally, simulate
+from .relate_designs import CONDITIONS, OTHERS, Design
+from .relate_simulation import DEFAULTS, METHODS, Tally, simulate
 
 __all__ = ["KEPT", "kept", "run"]
 
@@ -18,7 +19,7 @@ PART = 100
 
 
 Done = dict[str, dict[str, tuple[int, Tally]]]
-"""Parts that are done and their tally, by condition and method."""
+"""Parts that are done and their tally, by design and method."""
 
 
 def kept(path: Path = KEPT) -> Done:
@@ -32,17 +33,23 @@ def kept(path: Path = KEPT) -> Done:
     }
 
 
-def run(replicates: int, seed: int = 0, path: Path = KEPT, conditions: Sequence[Condition] = CONDITIONS) -> None:
-    """Simulate what is still to be done, all conditions in turn."""
+def run(
+    replicates: int,
+    seed: int = 0,
+    path: Path = KEPT,
+    designs: Sequence[Design] = CONDITIONS,
+    methods: Sequence[str] = DEFAULTS,
+) -> None:
+    """Simulate what is still to be done, all designs in turn."""
     done = kept(path)
     for part in range(-(-replicates // PART)):
-        for condition in conditions:
-            own = done.setdefault(condition.name, {})
-            missing = [method for method in METHODS if own.get(method, (0,))[0] <= part]
+        for design in designs:
+            own = done.setdefault(design.name, {})
+            missing = [method for method in methods if own.get(method, (0,))[0] <= part]
             if not missing:
                 continue
-            for method, tally in simulate(condition, part, PART, seed, missing).items():
-                before = own[method][1] if method in own else Tally.empty()
+            for method, tally in simulate(design, part, PART, seed, missing).items():
+                before = own[method][1] if method in own else Tally.empty(len(design.truth))
                 own[method] = (part + 1, before + tally)
             _write(done, path)
 
@@ -58,6 +65,9 @@ def _write(done: Done, path: Path) -> None:
 
 if __name__ == "__main__":
     # What is hardest to foresee comes first, and half of everything before the other half.
-    for replicates in (1000, 2000):
-        for separation in (0.8, 0.9, 0.7):
-            run(replicates, conditions=[own for own in CONDITIONS if own.separation == separation])
+    for methods in (DEFAULTS, METHODS):
+        for replicates in (1000, 2000):
+            for separation in (0.8, 0.9):
+                run(replicates, designs=[own for own in CONDITIONS if own.separation == separation], methods=methods)
+            run(replicates, designs=OTHERS, methods=methods)
+            run(replicates, designs=[own for own in CONDITIONS if own.separation == 0.7], methods=methods)

@@ -1,31 +1,24 @@
-"""Bias and coverage of one-, two- and three-step estimates: the simulation of [BakkKuha2018].
-
-Three classes, six binary items: members of class 1 probably say yes to all items, those of class 2 to the first three,
-those of class 3 to none. "Probably" is .70, .80 or .90 (low, middle and high separation). A covariate takes the values
-1 to 5, each for a fifth of the rows, and has the log-odds of class 2 and 3 against class 1 change by -0.5 and 0.5 or by
--1 and 1 a unit; intercepts are such that the classes are of equal size. 500, 1,000 or 2,000 rows.
-"""
+"""Bias and coverage of one-, two- and three-step estimates in the designs of :mod:`studies.relate_designs`."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cache
-from itertools import product
 
 import numpy as np
-from scipy.optimize import root
 
-from latentree._types import FloatArray, IndexArray
+from latentree._types import FloatArray
+from latentree.relate._bch import bch
 from latentree.relate._covariance import Sampling
-from latentree.relate._covariates import Structural, bch, one_step, three_step, two_step
+from latentree.relate._covariates import Estimate, Structural, one_step, three_step, two_step
+from latentree.relate._first import against_bias, refitted
 from latentree.relate._measurement import FirstStep, first_step
-from latentree.relate._mixture import Point, maximise
-from latentree.relate._parts import ClassLogit, ItemData, Items
+from latentree.relate._parts import Items
 
-__all__ = ["CONDITIONS", "METHODS", "Condition", "Tally", "simulate"]
+from .relate_designs import DESIGNS, Design, Draw
 
-VALUES = np.arange(1.0, 6.0)
+__all__ = ["DEFAULTS", "METHODS", "WALD", "WITHOUT", "Tally", "simulate"]
+
 STEPS = (
     "two-step",
     "one-step",
@@ -34,51 +27,18 @@ STEPS = (
     "three-step, proportional",
     "BCH, proportional",
 )
-PRIOR = 2.0
-"""Dirichlet parameter of the measurement part of methods "with a prior": one case for each answer in each class."""
+WITHOUT = " without prior"
+"""Ends the names of methods whose measurement part is at the maximum of the likelihood (``prior=None``)."""
 
-WITH_PRIOR = " + prior"
-METHODS = (*STEPS, *(name + WITH_PRIOR for name in ("two-step", "three-step, modal", "BCH, modal")))
+WALD = ", symmetric intervals"
+"""Ends the name of BCH with intervals of so many standard errors to both sides, which are not its default."""
+
+DEFAULTS = (*STEPS, "BCH, modal" + WALD)
+METHODS = (*DEFAULTS, *(name + WITHOUT for name in ("two-step", "three-step, modal", "three-step, proportional")))
 TOLERANCE = 1e-6
 """Gain in log-likelihood that a last Newton step, which is still taken, may promise."""
 
 NORMAL = 1.959963984540054
-
-
-@dataclass(frozen=True)
-class Condition:
-    """One of the 18 conditions."""
-
-    separation: float
-    rows: int
-    effect: float
-
-    @property
-    def name(self) -> str:
-        """A name for files and tables."""
-        return f"{self.separation:.2f}-{self.rows}-{self.effect:.1f}"
-
-
-CONDITIONS = tuple(Condition(p, n, b) for p, n, b in product((0.7, 0.8, 0.9), (500, 1000, 2000), (0.5, 1.0)))
-
-
-@cache
-def coefficients(effect: float) -> FloatArray:
-    """Coefficients [classes, 2] that make the classes equally large."""
-    slopes = np.array([0.0, -effect, effect])
-
-    def sizes(intercepts: FloatArray) -> FloatArray:
-        logs = np.array([0.0, *intercepts]) + VALUES[:, None] * slopes
-        p = np.exp(logs)
-        return (p / p.sum(axis=1, keepdims=True)).mean(axis=0)[1:] - 1 / 3
-
-    return np.column_stack([[0.0, *root(sizes, -3.0 * slopes[1:]).x], slopes])
-
-
-def profiles(separation: float) -> FloatArray:
-    """P(yes) by class and item."""
-    yes = np.array([[1] * 6, [1, 1, 1, 0, 0, 0], [0] * 6])
-    return np.where(yes == 1, separation, 1 - separation)
 
 
 @dataclass
@@ -93,17 +53,17 @@ class Tally:
     covered: FloatArray
 
     @classmethod
-    def empty(cls) -> Tally:
+    def empty(cls, size: int) -> Tally:
         """Nothing yet."""
-        return cls(0, 0, np.zeros(4), np.zeros(4), np.zeros(4), np.zeros(4))
+        return cls(0, 0, *(np.zeros(size) for _ in range(4)))
 
-    def add(self, estimate: FloatArray, error: FloatArray, truth: FloatArray) -> None:
-        """Add a replicate."""
+    def add(self, estimate: FloatArray, error: FloatArray, score: FloatArray) -> None:
+        """Add a replicate; ``score`` says by how many standard errors the truth is away from it."""
         self.n += 1
         self.total += estimate
         self.squares += estimate**2
         self.errors += error
-        self.covered += np.abs(estimate - truth) <= NORMAL * error
+        self.covered += np.abs(score) <= NORMAL
 
     def to_plain(self) -> dict[str, object]:
         """As JSON holds it."""
@@ -119,77 +79,73 @@ class Tally:
 
 
 def simulate(
-    condition: Condition, part: int, replicates: int, seed: int = 0, methods: Sequence[str] = METHODS
+    design: Design, part: int, replicates: int, seed: int = 0, methods: Sequence[str] = METHODS
 ) -> dict[str, Tally]:
     """Tallies of each method over some replicates; which methods are asked for does not change the data."""
-    rng = np.random.default_rng([seed, CONDITIONS.index(condition), part])
-    found = {name: Tally.empty() for name in methods}
-    truth = coefficients(condition.effect)[1:].ravel()
+    rng = np.random.default_rng([seed, DESIGNS.index(design), part])
+    found = {name: Tally.empty(len(design.truth)) for name in methods}
     for _ in range(replicates):
-        draw = _drawn(condition, rng)
-        firsts = {own: _first(condition, draw, own) for own in {WITH_PRIOR in name for name in methods}}
+        draw = design.drawn(rng)
+        firsts = {own: _first(design, draw, own) for own in {_has_prior(name) for name in methods}}
         for name in methods:
-            first = firsts[WITH_PRIOR in name]
+            first = firsts[_has_prior(name)]
             try:
-                estimate = _estimated(name.removesuffix(WITH_PRIOR), first, _structural(draw, first))
+                estimate = _estimated(name.removesuffix(WITHOUT), first, _structural(draw, first), design.truth)
             except (np.linalg.LinAlgError, ValueError):
                 estimate = None
             if estimate is None:
                 found[name].failed += 1
             else:
-                found[name].add(*estimate, truth)
+                found[name].add(*estimate)
     return found
 
 
-Draw = tuple[IndexArray, FloatArray]
-"""Distinct rows (64 times the place of the covariate's value plus the number of the pattern), and how often each is."""
+def _has_prior(name: str) -> bool:
+    return name != "one-step" and not name.endswith(WITHOUT)
 
 
-def _drawn(condition: Condition, rng: np.random.Generator) -> Draw:
-    z = np.repeat(VALUES, condition.rows // len(VALUES))
-    beta, yes = coefficients(condition.effect), profiles(condition.separation)
-    p = np.exp(beta[:, 0] + z[:, None] * beta[:, 1])
-    classes = (rng.random(len(z))[:, None] > (p / p.sum(axis=1, keepdims=True)).cumsum(axis=1)).sum(axis=1)
-    answers = rng.random((len(z), 6)) < yes[classes]
-    key, counts = np.unique(answers @ (1 << np.arange(6)) + 64 * (z.astype(int) - 1), return_counts=True)
-    return key, counts.astype(float)
-
-
-def _first(condition: Condition, draw: Draw, with_prior: bool) -> FirstStep:
+def _first(design: Design, draw: Draw, with_prior: bool) -> FirstStep:
     """The measurement part estimated from the rows; the ascent starts from the truth, which keeps the labels."""
-    key, weights = draw
-    yes = profiles(condition.separation)
-    codes = ((np.arange(64)[:, None] >> np.arange(6)) & 1).astype(np.int16)
-    data = ItemData(codes, key % 64, np.full(6, 2))
-    tables = np.stack([1 - yes, yes], axis=2).reshape(3, 12)
-    begin = Items(data, tables, PRIOR if with_prior else 1.0)
-    logit = ClassLogit(np.ones((len(key), 1)), np.zeros((3, 1)))
-    fitted = maximise(Point([logit, begin], weights), em_steps=1, tol=TOLERANCE).point
-    items, own = fitted.parts[1], fitted.parts[0]
-    return first_step(items, own.probabilities[0], Sampling(weights))  # type: ignore[attr-defined]
+    begin = Items(draw.items, np.hstack(list(design.items)))
+    items, sizes = refitted(begin, np.array(design.sizes), draw.weights, TOLERANCE)
+    if with_prior:
+        items, sizes = against_bias(items, sizes, draw.weights)
+    return first_step(items, sizes, Sampling(draw.weights))
 
 
 def _structural(draw: Draw, first: FirstStep) -> Structural:
-    key, weights = draw
-    x = np.column_stack([np.ones(len(key)), VALUES[key // 64]])
-    return Structural(x, weights, first.sampling)
+    return Structural(np.column_stack([np.ones(len(draw.z)), draw.z]), draw.weights, first.sampling)
 
 
-def _estimated(name: str, first: FirstStep, model: Structural) -> tuple[FloatArray, FloatArray] | None:
-    """Estimates and standard errors; None if there is no maximum or the information is singular."""
-    kind, _, assignment = name.partition(", ")
-    if kind == "one-step":
-        # From the two-step estimate, which saves half of the way.
-        begin = first.kept.get("two-step")
-        found = one_step(first, model, first.measurement, begin=begin, em_steps=0, tol=TOLERANCE)
-    elif kind == "two-step":
-        found = two_step(first, model, tol=TOLERANCE)
-        first.kept["two-step"] = found.logit.beta
-    else:
-        step = three_step if kind == "three-step" else bch
-        found = step(first, model, assignment=assignment, tol=TOLERANCE)  # type: ignore[arg-type,operator]
+Replicate = tuple[FloatArray, FloatArray, FloatArray]
+"""Estimates, standard errors, and how far the truth is from the estimates, by which intervals cover it or not."""
+
+
+def _estimated(name: str, first: FirstStep, model: Structural, truth: FloatArray) -> Replicate | None:
+    """A method's replicate; None if there is no maximum or the information is singular."""
+    own = name.removesuffix(WALD)
+    if own not in first.kept:
+        first.kept[own] = _solved(own, first, model)
+    found: Estimate = first.kept[own]
     values = found.logit.flat()
     variances = found.covariance.diagonal()[: len(values)]
     if not (found.converged and found.regular and np.abs(values).max() < 25 and (variances > 0).all()):
         return None
-    return values, np.sqrt(variances)
+    errors = np.sqrt(variances)
+    score = (truth - values) / errors
+    if found.scores is not None and not name.endswith(WALD):
+        for j in range(1, len(truth), 2):  # the slopes
+            score[j] = found.scores.score(j, float(truth[j]))[0]
+    return values, errors, score
+
+
+def _solved(name: str, first: FirstStep, model: Structural) -> Estimate:
+    kind, _, assignment = name.partition(", ")
+    if kind == "one-step":
+        # From the two-step estimate, which saves half of the way.
+        begin = two_step(first, model, tol=TOLERANCE).logit.beta
+        return one_step(first, model, first.measurement, begin=begin, em_steps=0, tol=TOLERANCE)
+    if kind == "two-step":
+        return two_step(first, model, tol=TOLERANCE)
+    step = three_step if kind == "three-step" else bch
+    return step(first, model, assignment=assignment, tol=TOLERANCE)  # type: ignore[arg-type]

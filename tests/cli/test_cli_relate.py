@@ -95,10 +95,13 @@ def test_what_is_refused(run, survey, args, said):
 
 
 def test_weights_and_other_data(run, survey):
-    survey["w"] = 2.0
+    survey["w"] = 2.0  # which doubles the rows, but not the cases that the default prior adds
     survey.to_csv("w.csv", index=False)
-    once = strict(run("relate", "m.json", "s.csv", "--covariates", "sex", "--json").stdout)
-    twice = strict(run("relate", "m.json", "w.csv", "--covariates", "sex", "--weights", "w", "--json").stdout)
+    same = ("--covariates", "sex", "--prior", "none", "--json")
+    once = strict(run("relate", "m.json", "s.csv", *same).stdout)
+    twice = strict(run("relate", "m.json", "w.csv", "--weights", "w", *same).stdout)
+    default = strict(run("relate", "m.json", "s.csv", "--covariates", "sex", "--json").stdout)
+    assert once["prior"] == 1 < default["prior"]
     assert twice["n"] == 2 * once["n"]
     errors = [[row["standard_error"] for row in found["coefficients"]] for found in (once, twice)]
     assert errors[1] == pytest.approx(np.array(errors[0]) / np.sqrt(2), rel=1e-6)

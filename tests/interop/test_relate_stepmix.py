@@ -62,7 +62,7 @@ def theirs(frame, model, **options) -> np.ndarray:
 )
 def test_coefficients_agree(data, method, assignment, options):
     frame, model = data
-    ours = relate(model, frame, "x", method=method, assignment=assignment)
+    ours = relate(model, frame, "x", method=method, assignment=assignment, prior=None)
     assert theirs(frame, model, **options) == pytest.approx(ours.beta, abs=1e-3)
 
 
@@ -74,7 +74,7 @@ def test_where_proportional_ml_differs(data):
     from latentree.relate._relate import prepare, solve
 
     frame, model = data
-    task = prepare(model, frame, "x", method="two-step")
+    task = prepare(model, frame, "x", method="two-step", prior=None)
     classes = Classification(solve(task).first, "proportional")
     logs = classes.shares @ np.log(classes.errors).T
     found = maximise(Point([ClassLogit(task.sample.x, np.zeros((3, 2))), Fixed(logs)], task.sample.weights))

@@ -69,18 +69,82 @@ def test_the_measurement_part_is_the_posterior_mode(data):
         np.testing.assert_allclose(found.model.table(name), own, atol=1e-6)
     fixed = relate(found.model, frame, "x", method="two-step")
     assert found.beta == pytest.approx(fixed.beta, abs=1e-6)
-    plain = relate(model, frame, "x", method="two-step")
+    plain = relate(model, frame, "x", method="two-step", prior=None)
     assert found.beta != pytest.approx(plain.beta, abs=1e-4)
     assert relate(model, frame, "x", method="two-step", prior=1).beta == pytest.approx(plain.beta, abs=1e-12)
 
 
+def fitted(model, frame):
+    return lt.estimate(model, lt.Table.from_frame(frame[ITEMS], variables=model.variables), tol=1e-10).model
+
+
+def test_the_default_prior_is_half_a_case_for_what_the_rows_tell(data):
+    frame, model = data
+    found = relate(model, frame, "x")
+    sizes, tables = posterior_mode(model, frame, found.prior - 1.0)
+    for name, own in tables.items():
+        np.testing.assert_allclose(found.model.table(name), own, atol=1e-6)
+    # The ratio of complete to observed information, by differences of the brute force log-likelihood
+    codes = frame[ITEMS].fillna(-1).to_numpy().astype(np.int16)
+    codes, counts = np.unique(codes, axis=0, return_counts=True)
+    items = Items(
+        ItemData(codes, np.arange(len(codes)), np.array([t.shape[1] for t in tables.values()])),
+        np.hstack(list(tables.values())),
+        found.prior,
+    )
+    logs = np.log(sizes / sizes[0])[:, None]
+    point = Point([ClassLogit(np.ones((len(codes), 1)), logs), items], counts.astype(float))
+    own = curvature(point)
+    ratio = np.linalg.det(own.complete) / np.linalg.det(own.information)
+    assert found.prior - 1.0 == pytest.approx(0.5 * ratio ** (1 / point.size), rel=0.01)
+    assert found.prior > 1.5  # classes are not known, so that it is more than half a case
+    assert found.prior == pytest.approx(relate(model, frame, outcome="y").prior)
+    assert f"prior {found.prior:.2f}" in str(found) and found.to_dict()["prior"] == found.prior
+
+
+def test_the_default_prior_is_for_maxima_of_the_likelihood_in_several_steps(data):
+    frame, model = data
+    assert relate(model, frame, "x", method="one-step").prior == 1.0
+    assert relate(model, frame, "x", prior=None).prior == 1.0
+    again = relate(model, frame, "x").model  # was fitted with a prior, and is taken as it is
+    assert relate(again, frame, "x").prior == 1.0
+    known, _ = world(1, 500, missing=0.05, strength=4.0)  # other rows: the model is known, not estimated from them
+    kept = relate(model, known, "x", method="two-step")
+    assert kept.prior == 1.0 and kept.model is model
+    with pytest.raises(lt.ParameterError, match="'auto'"):
+        relate(model, frame, "x", prior="some")
+
+
+def test_the_default_prior_vanishes_as_rows_become_many():
+    frame, model = world(3, 20000, strength=4.0)
+    model = fitted(model, frame)
+    found, plain = (relate(model, frame, "x", method="two-step", prior=own) for own in ("auto", None))
+    assert 1.5 < found.prior < 2.5
+    assert np.abs(found.beta - plain.beta).max() < 0.2 * np.sqrt(plain.covariance.diagonal()).min()
+
+
+def test_the_scale_of_survey_weights_does_not_matter(data):
+    frame, model = data
+    design = {"clusters": "rows", "method": "two-step"}
+    weights = np.random.default_rng(5).uniform(0.5, 1.5, len(frame))
+    for prior in ("auto", 2):
+        one, other = (relate(model, frame, "x", sample_weight=c * weights, prior=prior, **design) for c in (1.0, 250.0))
+        assert other.beta == pytest.approx(one.beta, abs=1e-6)
+        assert other.covariance == pytest.approx(one.covariance, rel=1e-4, abs=1e-9)
+
+
 @pytest.mark.parametrize("method", ["one-step", "two-step", "three-step", "bch"])
-def test_weights_are_repetitions_with_a_prior_too(data, method):
+@pytest.mark.parametrize("prior", [2, "auto"])
+def test_weights_are_repetitions_with_a_prior_too(data, method, prior):
     frame, model = data
     frame = frame.head(300)
     own = np.arange(300) % 2 + 1
-    weighted = relate(model, frame, "x", method=method, prior=2, sample_weight=own)
-    repeated = relate(model, frame.loc[frame.index.repeat(own)], "x", method=method, prior=2)
+    model = fitted(model, frame.loc[frame.index.repeat(own)])
+    weighted = relate(model, frame, "x", method=method, prior=prior, sample_weight=own)
+    repeated = relate(model, frame.loc[frame.index.repeat(own)], "x", method=method, prior=prior)
+    assert weighted.prior == pytest.approx(repeated.prior) and (weighted.prior > 1) == (
+        prior == 2 or method != "one-step"
+    )
     assert weighted.beta == pytest.approx(repeated.beta, abs=1e-7)
     assert weighted.covariance == pytest.approx(repeated.covariance, rel=1e-5, abs=1e-9)
 

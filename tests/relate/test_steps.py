@@ -10,9 +10,10 @@ from worlds import world
 
 import latentree as lt
 from latentree.relate import relate
+from latentree.relate._bch import bch
 from latentree.relate._classification import Classification
 from latentree.relate._covariance import Sampling
-from latentree.relate._covariates import Structural, bch, three_step, two_step
+from latentree.relate._covariates import Structural, three_step, two_step
 from latentree.relate._measurement import FirstStep, TreeItems, first_step, measurement_of
 from latentree.relate._relate import prepare, solve
 
@@ -59,10 +60,10 @@ def test_estimates_maximise_what_they_should(data):
 
         for method, function in (("three-step", ml), ("bch", by_weights)):
             best = minimize(function, np.zeros(4), method="BFGS", options={"gtol": 1e-6}).x.reshape(2, 2)
-            found = relate(model, frame, "x", method=method, assignment=assignment)
+            found = relate(model, frame, "x", method=method, assignment=assignment, prior=None)
             assert found.beta[1:] == pytest.approx(best, abs=2e-4), (method, assignment)
     best = minimize(lambda v: -float(np.log((logit(v, x, k) * own).sum(axis=1)).sum()), np.zeros(4), method="BFGS")
-    found = relate(model, frame, "x", method="two-step")
+    found = relate(model, frame, "x", method="two-step", prior=None)
     assert found.beta[1:] == pytest.approx(best.x.reshape(2, 2), abs=2e-4)
     assert found.log_likelihood == pytest.approx(-best.fun, abs=1e-6)
 

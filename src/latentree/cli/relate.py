@@ -9,7 +9,7 @@ import click
 from .command import command as command_, file, flag, option, whole
 from .options import data_argument, force_option, matching_options, model_argument, model_out_option
 from .output import emit, note
-from .types import Choice, Number
+from .types import PRIOR, Choice, Number
 
 if TYPE_CHECKING:
     from .._model import Model
@@ -84,11 +84,12 @@ ERRORS = "Standard errors"
     type=Number(min=0, min_open=True),
 )
 @option(
-    "--prior NUMBER",
+    "--prior NUMBER|auto|none",
     HOW,
-    "Dirichlet parameter of the items' probabilities; above 1 they are estimated again with it. Default: 1.",
-    type=Number(min=1),
-    default=1.0,
+    "Dirichlet parameter that the items' probabilities are estimated again with; auto, in two and three steps one that "
+    "takes the bias from small samples, if the model has maximum likelihood; or none, as they are. Default: auto.",
+    type=PRIOR,
+    default="auto",
     show_default=False,
 )
 @option(

@@ -248,7 +248,7 @@ class _Plan:
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", LatentreeWarning)
-                found = relate(fit.model, _frame(table, x, names), names, method=self.method)  # type: ignore[arg-type]
+                found = relate(fit.model, _frame(table, x, names), names, method=self.method)
         except (LatentreeError, np.linalg.LinAlgError):
             return out
         tests = {row["term"]: row["p"] for row in found.test_rows()}

@@ -1,10 +1,10 @@
-"""Classes given covariates in one, two or three steps."""
+"""Classes given covariates in one, two or three steps; BCH is in :mod:`latentree.relate._bch`."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
@@ -15,7 +15,10 @@ from ._measurement import FirstStep
 from ._mixture import Fixed, Part, Point, curvature, inverse, maximise
 from ._parts import SMALLEST, ClassLogit
 
-__all__ = ["Estimate", "Structural", "bch", "one_step", "three_step", "two_step"]
+if TYPE_CHECKING:
+    from ._bch import Bch
+
+__all__ = ["Estimate", "Structural", "one_step", "three_step", "two_step"]
 
 More = Callable[[IndexArray | None], tuple[Part, ...]]
 """Further parts of the last step, such as an outcome, for the rows that are asked for (None: all)."""
@@ -81,6 +84,8 @@ class Estimate:
         Whether the rows determine all parameters.
     n_parameters : int
         Number of parameters that the last step estimates.
+    scores : Bch, optional
+        What tests coefficients by scores, if that is better than their standard errors.
     """
 
     parts: tuple[Part, ...]
@@ -89,6 +94,7 @@ class Estimate:
     converged: bool
     regular: bool
     n_parameters: int
+    scores: Bch | None = None
 
     @property
     def logit(self) -> ClassLogit:
@@ -210,58 +216,6 @@ def _by_errors(point: Point, classes: Classification, to: IndexArray) -> FloatAr
         for b in range(k):
             out[:, a, b] = pull[to == b].sum(axis=0) / errors[a, b]
     return out.reshape(point.size, k * k)
-
-
-def bch(
-    first: FirstStep, model: Structural, *, assignment: Assignment = "modal", tol: float = 1e-10, **_: Any
-) -> Estimate:
-    """Assigned classes weighted by the inverse of their errors ([BolckCroonHagenaars2004], [Vermunt2010])."""
-    classes = Classification.of(first, assignment)
-    targets = classes.weights
-    logit, converged = _weighted_logit(model.logit(first.sizes), targets, model.weights, tol)
-    spread = logit.complete(model.weights[:, None] * np.eye(1, first.n_classes))
-    if logit.penalty is not None:
-        spread = spread + logit.penalty[2]
-    inner, regular = inverse(spread)
-
-    def of_class(k: int) -> FloatArray:
-        """Derivative of each row's scores by its weight in a class."""
-        own = np.zeros((len(model.x), len(logit.others), model.x.shape[1]))
-        if k != logit.reference:
-            own[:, logit.others.index(k)] = model.x
-        return own.reshape(len(own), -1)
-
-    off = (targets - logit.probabilities)[:, logit.others]
-    u = (off[:, :, None] * model.x[:, None, :]).reshape(len(off), -1)
-    influence = u * model.used[:, None] + classes.through_weights(of_class, model.weights)
-    covariance = model.sampling.covariance(influence @ inner)
-    value = float(model.weights @ np.einsum("ik,ik->i", targets, logit.log))
-    return Estimate((logit,), covariance, value, converged, regular, logit.size)
-
-
-def _weighted_logit(logit: ClassLogit, targets: FloatArray, weights: FloatArray, tol: float) -> tuple[ClassLogit, bool]:
-    """Newton's method for a logit model whose classes have weights, some of which may be negative."""
-
-    def objective(at: ClassLogit) -> float:
-        value = float(weights @ np.einsum("ik,ik->i", targets, at.log))
-        return value if at.penalty is None else value - at.penalty[0]
-
-    every = weights[:, None] * np.eye(1, targets.shape[1])
-    for _ in range(100):
-        slope = ((weights[:, None] * (targets - logit.probabilities))[:, logit.others].T @ logit.x).ravel()
-        bend = logit.complete(every)
-        if logit.penalty is not None:
-            slope, bend = slope - logit.penalty[1], bend + logit.penalty[2]
-        inner, _ = inverse(bend)
-        step = inner @ slope
-        promised, size = 0.5 * float(slope @ step), 1.0
-        if promised < tol:
-            return logit.moved(step), True
-        here = objective(logit)
-        while not objective(proposed := logit.moved(size * step)) >= here and size > 1e-6:
-            size /= 2
-        logit = proposed
-    return logit, False
 
 
 def _sum_rows(values: FloatArray, row: IndexArray, n: int) -> FloatArray:

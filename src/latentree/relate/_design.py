@@ -250,6 +250,19 @@ def _column(columns: Mapping[str, Any], name: str) -> Any:
     return columns[name]
 
 
+def odd_text(levels: Sequence[Any]) -> Any:
+    """What keeps a column from being numbers: the first level that is none, or the first of all."""
+
+    def is_number(level: Any) -> bool:
+        try:
+            float(level)
+        except (TypeError, ValueError):
+            return False
+        return True
+
+    return next((own for own in levels if not is_number(own)), levels[0])
+
+
 def _check_levels(own: Values) -> None:
     if own.levels is not None and len(own.levels) > MOST_LEVELS:
         raise DataError(
@@ -257,7 +270,7 @@ def _check_levels(own: Values) -> None:
             "numbers, clean cells such as {cell!r}; otherwise group them.",
             column=own.name,
             n=len(own.levels),
-            cell=own.levels[-1],
+            cell=odd_text(own.levels),
         )
 
 

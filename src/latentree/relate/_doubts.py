@@ -38,11 +38,11 @@ def warn_of_separation(task: Task, found: Solution) -> None:
             "estimation for covariates, more or better items, or fewer classes.",
             entropy=entropy,
         )
-    elif entropy < MODERATE_SEPARATION and rows < FEW_ROWS and options.prior == 1.0:
+    elif entropy < MODERATE_SEPARATION and rows < FEW_ROWS and found.prior == 1.0:
         task.note(
             "The items separate the classes moderately (relative entropy {entropy:.2f}), and there are only {rows:.0f} "
             "rows for each class. Strong effects then come out up to a tenth too small in two and three steps, and "
-            "95 % intervals cover them in 88 to 94 %. {prior} takes most of that away; so does {one} for covariates.",
+            "95 % intervals cover them in 90 to 94 %. {prior} takes most of that away; so does {one} for covariates.",
             entropy=entropy,
             rows=rows,
             prior=Advice("prior", 2),

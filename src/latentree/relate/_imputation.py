@@ -42,6 +42,7 @@ def pooled(found: Sequence[Relation]) -> Relation:
         log_likelihood=float(np.mean(values)) if values else None,
         errors=f"{first.errors}, pooled over {m} imputed data sets",
         warnings=tuple(notes),
+        estimate=None if first.estimate is None else replace(first.estimate, scores=None),
     )
 
 

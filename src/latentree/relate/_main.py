@@ -2,23 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from .._model import Model
-from .._options import Number, Whole, check
 from .._types import FloatArray
 from ..errors import DataError, ModelError, ParameterError, bad_parameter
-from ._classification import Assignment
-from ._covariates import Information
-from ._design import READING, Reading
 from ._doubts import warn_of_misfit, warn_of_separation
 from ._relate import Solution, Task, prepare, solve
 from ._relation import Relation, new_model, with_measurement
-from ._settings import Method
 
 __all__ = ["relate"]
 
@@ -28,26 +23,7 @@ def relate(
     data: Any,
     covariates: str | Sequence[str] | None = None,
     outcome: str | Sequence[str] | None = None,
-    *,
-    method: Method | None = None,
-    latent: str | None = None,
-    assignment: Assignment = "modal",
-    information: Information = "observed",
-    robust: bool = False,
-    clusters: Any = None,
-    strata: Any = None,
-    sample_weight: Any = None,
-    bootstrap: int | None = None,
-    rng: np.random.Generator | None = None,
-    reference: Any = None,
-    missing_covariates: str = "error",
-    complete: bool = False,
-    penalty: float | None = None,
-    prior: float = 1.0,
-    outcome_kind: str | Mapping[str, str] | None = None,
-    direct_effects: Mapping[str, str] | None = None,
-    level: float = 0.95,
-    **more: Any,
+    **options: Any,
 ) -> Relation:
     """Relate the classes of a model to covariates and outcomes.
 
@@ -65,6 +41,11 @@ def relate(
     outcome : str or sequence of str, optional
         Columns whose means, proportions or rates are compared between classes, adjusted for the covariates if there
         are any.
+    **options
+        See below.
+
+    Other Parameters
+    ----------------
     method : {"one-step", "two-step", "three-step", "bch"}, optional
         ``one-step``: items and covariates together, everything estimated again from the model on
         ([BandeenRoche1997]). ``two-step``: the items' probabilities stay as they are ([BakkKuha2018]).
@@ -86,7 +67,7 @@ def relate(
         What each row counts for. Without clusters and strata, a weight means that the row is repeated.
     bootstrap : int, optional
         Standard errors from this many bootstrap samples, in each of which all steps are done again from the estimate
-        on, so that classes keep their names; the first one by maximum likelihood, or with ``prior``.
+        on, so that classes keep their names, with the same prior.
     rng : numpy.random.Generator, optional
         Source of the bootstrap samples.
     reference : str or int, optional
@@ -98,10 +79,12 @@ def relate(
     penalty : float, optional
         Precision of a normal prior on the coefficients of covariates of standard deviation one, around their mean
         over the classes. Keeps them finite where a covariate separates classes.
-    prior : float
-        Dirichlet parameter of the items' probabilities. Above 1, the measurement part is estimated again from the model
-        on, as posterior mode ([GalindoGarreVermunt2006]): 2 adds one case for each answer in each class. Takes most of
-        the bias from two- and three-step estimates in small samples.
+    prior : float, "auto" or None
+        Dirichlet parameter of the items' probabilities. With a number above 1 these are estimated again from the model
+        on, as posterior mode ([GalindoGarreVermunt2006]): 2 adds one case for each answer in each class. None keeps
+        those of the model. Default: ``"auto"``, in two and three steps and for outcomes a prior of half a case or more
+        that follows from how well the rows determine the classes and takes the bias from small samples, if the model
+        is at the maximum of the likelihood of the rows; none in one step.
     outcome_kind : str or dict, optional
         ``"continuous"``, ``"categorical"`` or ``"count"``, for all outcomes or by name. Default: text and what has two
         values is categorical, other numbers are continuous.
@@ -110,8 +93,8 @@ def relate(
         the effect differ between classes.
     level : float
         Coverage of intervals.
-    **more
-        ``reading`` and ``table``: how cells are read, and the items as a table if they have been read.
+    reading, table
+        How cells are read, and the items as a table if they have been read.
 
     Returns
     -------
@@ -127,32 +110,26 @@ def relate(
     >>> found.outcome_table()[["class", "category", "estimate"]].round(2).values.tolist()
     [['class0', 'Died', 0.11], ['class0', 'Lived', 0.89], ['class1', 'Died', 0.3], ['class1', 'Lived', 0.7]]
     """
-    check("relate", level=(level, Number(above=0, below=1)))
-    options: dict[str, Any] = {
-        "method": method, "latent": latent, "assignment": assignment, "information": information, "robust": robust,
-        "clusters": clusters, "strata": strata, "sample_weight": sample_weight, "reference": reference,
-        "missing_covariates": missing_covariates, "complete": complete, "penalty": penalty,
-        "prior": prior, "outcome_kind": outcome_kind, "direct_effects": direct_effects, **more,
-    }  # fmt: skip
     if isinstance(data, list | tuple) and data and hasattr(data[0], "columns"):
         from ._imputation import pooled
 
-        if bootstrap is not None:
+        if options.get("bootstrap") is not None:
             raise ParameterError("Imputed data are pooled by Rubin's rules, which need no bootstrap.")
-        return pooled([relate(model, own, covariates, outcome, level=level, **options) for own in data])
+        return pooled([relate(model, own, covariates, outcome, **options) for own in data])
     task = prepare(model, data, covariates, outcome, **options)
+    asked = task.options
+    if asked.bootstrap is not None and asked.rng is None:
+        raise bad_parameter("rng", "relate", "a numpy.random.Generator for the bootstrap", asked.rng)
     found = solve(task)
     errors = _errors(task)
-    if bootstrap is not None:
-        check("relate", bootstrap=(bootstrap, Whole(2)))
-        if rng is None:
-            raise bad_parameter("rng", "relate", "a numpy.random.Generator for the bootstrap", rng)
-        found, errors = _bootstrapped(task, found, bootstrap, rng), f"{bootstrap} bootstrap samples"
+    if asked.bootstrap is not None and asked.rng is not None:
+        found = _bootstrapped(task, found, asked.bootstrap, asked.rng)
+        errors = f"{asked.bootstrap} bootstrap samples"
     warn_of_separation(task, found)
-    return _relation(task, found, errors, level, more.get("reading", READING))
+    return _relation(task, found, errors)
 
 
-def _relation(task: Task, found: Solution, errors: str, level: float, reading: Reading) -> Relation:
+def _relation(task: Task, found: Solution, errors: str) -> Relation:
     sample, own = task.sample, found.estimate
     k, n_terms = found.first.n_classes, len(task.design.terms)
     method = task.options.for_covariates if own is not None else task.options.for_outcomes
@@ -176,12 +153,13 @@ def _relation(task: Task, found: Solution, errors: str, level: float, reading: R
         outcomes=found.outcomes,
         entropy=found.first.entropy(),
         model=model,
-        level=level,
+        level=task.options.level,
         warnings=tuple(task.warnings),
         notes=tuple(task.notes),
         task=task,
         estimate=own,
-        reading=reading,
+        reading=task.options.reading,
+        prior=found.prior,
     )
 
 
@@ -216,7 +194,7 @@ def _bootstrapped(task: Task, found: Solution, n: int, rng: np.random.Generator)
     if estimate is not None:
         spread = _covariance(coefficients)
         warn_of_misfit(task, estimate.covariance[: len(spread), : len(spread)], spread)
-        estimate = replace(estimate, covariance=spread)
+        estimate = replace(estimate, covariance=spread, scores=None)
     spreads = [_covariance([own[j] for own in outcomes]) for j in range(len(found.outcomes))]
     kept = tuple(replace(own, covariance=c) for own, c in zip(found.outcomes, spreads, strict=True))
     return Solution(found.first, estimate, kept)

@@ -14,7 +14,7 @@ from .._types import FloatArray, IndexArray
 from ..errors import Advice, DataError
 from ._classification import Assignment, Classification
 from ._covariates import Structural, three_step, two_step
-from ._design import Values
+from ._design import Values, odd_text
 from ._measurement import FirstStep
 from ._mixture import inverse
 from ._outcome_parts import Categories, Count, Kind, Normal, OutcomePart
@@ -27,13 +27,12 @@ PARTS: dict[str, type[OutcomePart]] = {"continuous": Normal, "categorical": Cate
 def kind_of(values: Values, kind: str | None) -> Kind:
     """The kind of an outcome: as asked for, or numbers continuous, and what has two values or is text categorical."""
     if kind in ("continuous", "count") and values.levels is not None:
-        odd = next((c for c in values.levels if isinstance(c, str)), values.levels[0])
         raise DataError(
             "The outcome '{name}' must be numbers to be {kind}. It has the value {odd!r}. Clean such cells, or name "
             "them in {missing}; or take it as categorical.",
             name=values.name,
             kind=kind,
-            odd=odd,
+            odd=odd_text(values.levels),
             missing=Advice("missing"),
         )
     numbers = values.numbers[~np.isnan(values.numbers)]
@@ -61,7 +60,7 @@ def _check_text(values: Values) -> None:
             "The outcome '{name}' holds text such as {odd!r} among {n} different values. If numbers are meant, clean "
             "such cells or name them in {missing}; if categories are meant, say so: {kind}.",
             name=values.name,
-            odd=(texts or [str(levels[0])])[0],
+            odd=odd_text(levels),
             n=len(levels),
             missing=Advice("missing"),
             kind=Advice("outcome_kind", {values.name: "categorical"}),

@@ -20,11 +20,13 @@ from ..formats._columns import listed
 from ..formats._frame import raw_columns, table_from
 from ..infer import find_node
 from ..naming import node_labels
-from ._covariates import Estimate, Structural, bch, one_step, three_step, two_step
+from ._bch import Bch
+from ._covariates import Estimate, Structural, one_step, three_step, two_step
 from ._design import INTERCEPT, Design, Reading, Values, check_terms, design_of, lacking, values_of
 from ._direct import DirectEffects
+from ._first import against_bias, at_maximum, refitted
 from ._measurement import FirstStep, first_step, measurement_of
-from ._mixture import Fixed, Part, Point, maximise
+from ._mixture import Fixed, Part
 from ._outcomes import Outcome, kind_of, outcome_by_class
 from ._parts import ClassLogit, Items
 from ._sample import Sample, groups_of, merged
@@ -37,8 +39,8 @@ ROUGH = 1e-6
 
 KINDS = OneOf("continuous", "categorical", "count", None)
 
-PRECISE = 1e-10
-"""The same where a measurement part is estimated for good."""
+HELD = 25.0
+"""Change of log-odds over the range of a covariate that no rows can ask for."""
 
 SOFTENING = 1e-3
 """Weight of the even distribution in the start of one-step estimation: probabilities of zero can then come back."""
@@ -162,7 +164,7 @@ def _refuse_combinations(model: Model, asked: Settings, covariates: Any, outcome
             two=Advice("method", "two-step"),
             three=Advice("method", "three-step"),
         )
-    if asked.prior > 1 and not model.tree.is_star:
+    if asked.dirichlet > 1 and not model.tree.is_star:
         raise ModelError(
             "{prior} estimates a latent class model again; this tree has several latent variables. Fit the tree with a "
             "prior instead.",
@@ -314,6 +316,12 @@ class Solution:
     estimate: Estimate | None
     outcomes: tuple[Outcome, ...]
 
+    @property
+    def prior(self) -> float:
+        """Dirichlet parameter that the items were estimated again with, 1 if they were not."""
+        items = self.first.measurement
+        return items.prior if isinstance(items, Items) else 1.0
+
 
 def solve(task: Task, sample: Sample | None = None, start: Solution | None = None) -> Solution:
     """Estimate from the rows of a task, or from others of the same design.
@@ -322,14 +330,7 @@ def solve(task: Task, sample: Sample | None = None, start: Solution | None = Non
     """
     sample = sample or task.sample
     again = start is not None
-    part, sizes, exact = measurement_of(task.model, task.model.tree.names[task.node], sample.table, sample.pattern)
-    if start is not None:
-        part, sizes = _refitted(start.first, sample, ROUGH)
-    elif task.options.prior > 1:
-        assert isinstance(part, Items)
-        begin = first_step(Items(part.data, part.tables, task.options.prior), sizes, sample.sampling)
-        part, sizes = _refitted(begin, sample, PRECISE)
-    first = first_step(part, sizes, sample.sampling, exact=exact)
+    first = _first(task, sample, start)
     model = Structural(sample.x, sample.weights, sample.sampling, task.reference, _precision(task, sample))
     estimate = None
     if task.design.levels or task.options.method == "one-step":
@@ -350,12 +351,22 @@ def solve(task: Task, sample: Sample | None = None, start: Solution | None = Non
     return Solution(first, estimate, outcomes)
 
 
-def _refitted(first: FirstStep, sample: Sample, tol: float) -> tuple[Part, FloatArray]:
-    """The measurement part estimated from other rows or with another prior, from ``first`` on."""
-    found = maximise(Point(first.point.parts, sample.sampling.weights), em_steps=1, tol=tol).point
-    logit = found.parts[0]
-    assert isinstance(logit, ClassLogit)
-    return found.parts[1], logit.probabilities[0]
+def _first(task: Task, sample: Sample, start: Solution | None) -> FirstStep:
+    """The first step: that of the model, or estimated again."""
+    weights, asked = sample.sampling.weights, task.options
+    if start is not None:
+        items, sizes = start.first.measurement, start.first.sizes
+        assert isinstance(items, Items)
+        return first_step(*refitted(items, sizes, weights, ROUGH), sample.sampling)
+    part, sizes, exact = measurement_of(task.model, task.model.tree.names[task.node], sample.table, sample.pattern)
+    if isinstance(part, Items):
+        unit = sample.case
+        if asked.dirichlet > 1:
+            again = Items(part.data, part.tables, 1.0 + (asked.dirichlet - 1.0) * unit)
+            part, sizes = refitted(again, sizes, weights)
+        elif asked.prior == "auto" and asked.method != "one-step" and at_maximum(part, sizes, weights):
+            part, sizes = against_bias(part, sizes, weights, unit)
+    return first_step(part, sizes, sample.sampling, exact=exact)
 
 
 def _precision(task: Task, sample: Sample) -> FloatArray | None:
@@ -375,7 +386,7 @@ def _estimated(task: Task, first: FirstStep, model: Structural, sample: Sample, 
     if method == "three-step":
         return three_step(first, model, assignment=task.options.assignment, robust=task.options.robust, **ascent)
     if method == "bch":
-        return bch(first, model, assignment=task.options.assignment, **ascent)
+        return Bch(first, model, task.options.assignment, **ascent).estimate()
     if start is not None and start.estimate is not None:
         own = start.estimate
         logit, items, *more = own.parts
@@ -406,7 +417,8 @@ def one_step_parts(task: Task, sample: Sample) -> tuple[Part, list[DirectEffects
     if not rest:
         return Fixed(np.zeros((len(sample.pattern), len(tables)))), direct
     kept = np.concatenate([np.arange(data.starts[j], data.starts[j] + cards[j]) for j in rest])
-    return Items(data.without(at), tables[:, kept], task.options.prior), direct
+    prior = 1.0 + (task.options.dirichlet - 1.0) * sample.case
+    return Items(data.without(at), tables[:, kept], prior), direct
 
 
 def _check(task: Task, found: Estimate, sample: Sample) -> None:
@@ -428,6 +440,15 @@ def _check(task: Task, found: Estimate, sample: Sample) -> None:
                 own=task.labels[k],
                 reference=task.labels[task.reference],
                 penalty=Advice("penalty", 0.1),
+            )
+        if task.options.for_covariates == "bch" and far.max() > HELD:
+            task.warn(
+                "Only the penalty keeps the coefficient of '{term}' in class '{own}' finite ({value:.0f}): some "
+                "weights of BCH are negative, and a class weighs less than nothing on one side of it. Use {three}.",
+                term=task.design.terms[int(far.argmax())],
+                own=task.labels[k],
+                value=logit.beta[k, int(far.argmax())],
+                three=Advice("method", "three-step"),
             )
     if not found.converged:
         task.warn("The maximum of the likelihood was not reached; standard errors mean little.")

@@ -11,6 +11,7 @@ import numpy as np
 from scipy.special import expit, ndtr, ndtri
 from scipy.stats import t as student
 
+from .._lazy import cached_property
 from .._model import Model
 from .._types import FloatArray
 from ..errors import DataError, LatentreeWarning
@@ -68,6 +69,8 @@ class Relation:
         What to know before using it, in the words of Python (``str``) or of the shell.
     df : float or None
         Degrees of freedom of coefficients pooled over imputed data.
+    prior : float
+        Dirichlet parameter that the items' probabilities were estimated again with; 1 if they are those of the model.
     """
 
     method: str
@@ -90,11 +93,16 @@ class Relation:
     reading: Reading = READING
     df: FloatArray | None = None
     notes: tuple[LatentreeWarning, ...] = ()
+    prior: float = 1.0
 
     # ---- tables ------------------------------------------------------------------------------------------------
 
     def rows(self) -> list[dict[str, Any]]:
         """The coefficients as plain rows; see :meth:`coefficients`."""
+        return [dict(row) for row in self._rows]
+
+    @cached_property
+    def _rows(self) -> list[dict[str, Any]]:
         if self.estimate is None:
             return []
         others = [k for k in range(len(self.classes)) if self.classes[k] != self.reference]
@@ -105,15 +113,26 @@ class Relation:
                 df = None if self.df is None else float(self.df[j * len(self.terms) + p])
                 own = {"class": self.classes[k], "reference": self.reference, "term": term}
                 numbers = inference(float(self.beta[k, p]), float(errors[j, p]), self.level, df)
+                numbers |= self._by_scores(j * len(self.terms) + p, numbers["standard_error"])
                 ratio = {"odds_ratio": float(np.exp(np.minimum(self.beta[k, p], 700.0)))}
                 out.append({**own, **numbers, **ratio})
         return out
+
+    def _by_scores(self, j: int, error: float) -> dict[str, float]:
+        """Test and interval of a coefficient by scores, where they are better than its standard error."""
+        own = self.estimate
+        if own is None or own.scores is None or not (own.converged and own.regular and error > 0):
+            return {}
+        z = own.scores.score(j, 0.0)[0]
+        lower, upper = own.scores.limits(j, self.level, error)
+        return {"z": z, "p": 2.0 * float(ndtr(-abs(z))), "lower": lower, "upper": upper}
 
     def coefficients(self) -> Any:
         """Return a data frame of the coefficients.
 
         One row for each class but the reference and each term: estimate (log-odds), standard error, z, p, lower and
-        upper end of the interval, odds ratio.
+        upper end of the interval, odds ratio. Of BCH, z, p and interval come from scores, not from the standard error,
+        unless there are more than 5,000 different rows.
         """
         return _frame(self.rows())
 
@@ -186,6 +205,7 @@ class Relation:
             "classes": list(self.classes),
             "class_sizes": self.sizes().tolist(),
             "entropy": self.entropy,
+            "prior": self.prior,
             "coefficients": self.rows(),
             "outcomes": self.outcome_rows(),
             "tests": self.test_rows(),

@@ -53,6 +53,11 @@ class Sample:
         """Weights of the rows whose covariates are known, 0 of the others."""
         return np.where(self.known, self.sampling.weights, 0.0)
 
+    @property
+    def case(self) -> float:
+        """What a case counts for: one where weights are repetitions, a row's mean weight where they are a survey's."""
+        return float(self.sampling.weights.sum()) / int((self.row_of >= 0).sum()) if self.sampling.complex else 1.0
+
     def reweighted(self, weights: FloatArray) -> Sample:
         """The same rows with other weights."""
         return replace(self, sampling=replace(self.sampling, weights=weights))

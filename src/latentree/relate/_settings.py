@@ -6,7 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from .._options import AnyOf, Flag, Number, OneOf, Options, option
+import numpy as np
+
+from .._options import AnyOf, Flag, Number, OneOf, Options, Whole, option
 from .._table import Table
 from ._classification import Assignment
 from ._covariates import Information
@@ -33,11 +35,19 @@ class Settings(Options):
     missing_covariates: str = option("error", OneOf("error", "drop"))
     complete: bool = option(False, Flag())
     penalty: float | None = option(None, AnyOf(Number(above=0), OneOf(None)))
-    prior: float = option(1.0, Number(least=1))
+    prior: float | Literal["auto"] | None = option("auto", AnyOf(Number(least=1), OneOf("auto", None)))
     outcome_kind: str | Mapping[str, str] | None = None
     direct_effects: Mapping[str, str] | None = None
+    bootstrap: int | None = option(None, AnyOf(Whole(2), OneOf(None)))
+    rng: np.random.Generator | None = None
+    level: float = option(0.95, Number(above=0, below=1))
     reading: Reading = READING
     table: Table | None = None
+
+    @property
+    def dirichlet(self) -> float:
+        """The parameter of the prior that was asked for, 1 if none was."""
+        return 1.0 if self.prior is None or self.prior == "auto" else float(self.prior)
 
     @property
     def for_covariates(self) -> Method:

@@ -113,9 +113,10 @@ def headline(found: Relation) -> str:
     """One line above the tables."""
     what = {"one-step": "one step", "two-step": "two steps", "three-step": "three steps (ML)", "bch": "BCH"}
     fit = "" if found.log_likelihood is None else f", log-likelihood {found.log_likelihood:.2f}"
+    prior = "" if found.prior == 1.0 else f"; items estimated again with prior {found.prior:.2f}"
     return (
         f"{len(found.classes)} classes, {found.n:,.10g} rows, {what[found.method]}{fit}; "
-        f"relative entropy {found.entropy:.2f}; standard errors: {found.errors}"
+        f"relative entropy {found.entropy:.2f}{prior}; standard errors: {found.errors}"
     )
 
 
