@@ -402,7 +402,7 @@ def main(arguments: Sequence[str]) -> None:
     results = Results(given.results)
     if not given.table:
         size = {"n_sets": given.sets, "n_tables": given.tables, "seed": given.seed}
-        runs.make_all(Parts(results, given.fresh, given.parts), **size)
+        runs.make_all(Parts(results, given.fresh, given.parts, any_code=given.any_code), **size)
     records = results.read()
     deliver_pictures(page(records), pictures(records), given.out)
 
