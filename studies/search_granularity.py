@@ -273,8 +273,8 @@ def _lower(cases: Cases, names: Sequence[str]) -> str:
         < max(c["bic"] for m in METHODS_OF_C for c in cases.get((n, m), [])) - 1
     ]
     return f"""In the source EAST0 is worse than EAST on d12_10k, d18_5k and d18_10k and alike elsewhere. Here its mean
-KL is larger on {", ".join(worse) or "none"} of the {len(both)}. The worst run of the default is more than 1 below the best
-BIC of all runs of all methods on {", ".join(behind) or "none"}."""
+KL is larger on {", ".join(worse) or "none"} of the {len(both)}. The worst run of the default is more than 1 below the
+best BIC of all runs of all methods on {", ".join(behind) or "none"}."""
 
 
 def _earlier(cases: Cases) -> str:
