@@ -232,6 +232,7 @@ def _rates(name: str, seed: list[int]) -> Answer:
 
 SETS = (("carcinoma", 2), ("hiv_test", 2), ("lsat", 2), ("house_building", 3), ("voting", 3))
 SECONDS = 60.0
+SHORT, TIMES = 0.1, 7
 
 
 def real_problems(seed: int) -> list[tuple[str, Problem]]:
@@ -273,10 +274,13 @@ def _default(label: str, seed: int) -> Answer:
 
 
 def _to_the_end(problem: Problem, method: str, own: Mapping[str, Any]) -> tuple[Fit, float]:
-    """A fit, and its processor seconds."""
-    began = time.process_time()
-    fit = fitted(problem, method, tol=1e-6, max_iterations=20_000, budget=Budget(seconds=SECONDS), **own)
-    return fit, time.process_time() - began
+    """A fit, and its processor seconds: of a short one the least of several times, which others disturb less."""
+    spent: list[float] = []
+    while not spent or (sum(spent) < SHORT and len(spent) < TIMES):
+        began = time.process_time()
+        fit = fitted(problem, method, tol=1e-6, max_iterations=20_000, budget=Budget(seconds=SECONDS), **own)
+        spent.append(time.process_time() - began)
+    return fit, min(spent)
 
 
 # ---- [Whiley1999] 2.11: the independence model ----------------------------------------------------------------------
