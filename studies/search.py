@@ -57,6 +57,8 @@ def main(arguments: Sequence[str]) -> None:
     parser.add_argument("--data", metavar="DIR", help="folder of the data sets that do not come with latentree")
     parser.add_argument("--runs", type=int, default=10, help="runs of each method (default 10, as [ChenZhangWang])")
     parser.add_argument("--sets", nargs="+", choices=granularity.DATA, default=granularity.DATA, help="default all")
+    methods = tuple(granularity.METHODS_OF_C)
+    parser.add_argument("--methods", nargs="+", choices=methods, default=methods, help="on these sets (default all)")
     parser.add_argument("--most", type=int, default=4, help="most states of a latent in all trees (default 4)")
     parser.add_argument("--rows", type=int, default=10_000, help="rows of the data after [Zhang2004] (default 10,000)")
     parser.add_argument("--variables", nargs="+", type=int, default=climbing.SIZES, help="their variables, default all")
@@ -70,7 +72,8 @@ def main(arguments: Sequence[str]) -> None:
         if wanted & {*granularity.PARTS, *scores.PARTS}:
             folder = data_folder(given.data)
             scores.make(parts, folder, runs=3, sets=5, seed=given.seed)
-            granularity.make(parts, folder, runs=given.runs, data=given.sets, seed=given.seed)
+            own = {"runs": given.runs, "data": given.sets, "methods": given.methods, "seed": given.seed}
+            granularity.make(parts, folder, **own)
     records = results.read()
     deliver_pictures(page(records), pictures(records), given.out)
 

@@ -83,12 +83,12 @@ def _loaded(folder: Path, name: str) -> tuple[Table, Table, Model]:
     return rows, test, datasets.generator(family)
 
 
-def make(parts: Parts, folder: Path, *, runs: int, data: Sequence[str], seed: int) -> None:
-    """Search all data sets with all methods: first those of the source, a run of all sets and then the next."""
+def make(parts: Parts, folder: Path, *, runs: int, data: Sequence[str], methods: Sequence[str], seed: int) -> None:
+    """Search data sets with methods: first with those of the source, a run of all sets and then the next."""
     for name in data:
         parts.make("structures", {"data": name}, {"seed": seed}, partial(_structure, folder, name, seed))
     for labels in (("EAST0", "EAST"), ("default (ours)",)):
-        for i, name, label in product(range(runs), data, labels):
+        for i, name, label in product(range(runs), data, [m for m in labels if m in methods]):
             which = {"data": name, "method": label, "run": i}
             parts.make("granularity", which, {"seed": seed}, partial(_searched, folder, name, label, i, seed))
 

@@ -147,8 +147,11 @@ def _owners(model: Model, folder: Path) -> int:
 
 
 def _coil_section(kept: Answers) -> str:
+    labels = [label for label in COIL if kept.all("coil", method=label)]
+    if not {"default", "HSHC, K = 10"} <= set(labels):
+        return ""
     rows = []
-    for label in COIL:
+    for label in labels:
         own = kept.of("coil", method=label)
         printed = PRINTED.get(label, ("", "", ""))
         name = f"{label} ([Zhang2004] 5.2)" if label in PRINTED else label
@@ -167,7 +170,7 @@ def _coil_section(kept: Answers) -> str:
     ]
     ours, ten = kept.of("coil", method="default"), kept.of("coil", method="HSHC, K = 10")
     groups = "".join(f"- {line}\n" for line in _groups(ours["tree"]))
-    best = max(COIL, key=lambda label: float(kept.of("coil", method=label)["bic"]))
+    best = max(labels, key=lambda label: float(kept.of("coil", method=label)["bic"]))
     return f"""
 ## COIL Challenge 2000, 5,822 x 42
 
@@ -370,7 +373,7 @@ def pictures(records: Iterable[Record]) -> dict[str, str]:
     """The page's pictures by the names of their files."""
     kept = Answers(list(records))
     drawn = {}
-    if kept.has("coil"):
+    if kept.all("coil", method="default"):
         tree = kept.of("coil", method="default")["tree"]
         short = [[v[-2:] if v not in tree["states"] else v for v in pair] for pair in tree["edges"]]
         drawn["trees-coil.svg"] = draw_trees([("", {**tree, "edges": short})])

@@ -145,6 +145,6 @@ def test_the_guide_to_estimation_says_what_the_study_found():
         pairs = [list(zip(own[label], own["EM"], strict=True)) for label in labels]
         line = " | ".join(f"{estimation._mean_ratio(pair, 'passes_needed'):.2f}" for pair in pairs)
         assert f"| {name} | {line} |" in guide and f"problems ({len(own['EM'])} data sets each)" in guide
-    for label in ("GCG", "EM-eta", "EG-eta"):
+    for label in ("GCG", "EM-eta", "EG-eta", "CG", "GP-eta", "EM", "winner-take-all"):
         told = kept.of("default", method=label)
-        assert f"| `{label.lower()}` | {told['passes']:.2g} |" in guide
+        assert f"| `{label.lower()}` | {told['passes']:.2g} | {told['time']:.2g} | {told['lower']} |" in guide
