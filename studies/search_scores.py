@@ -23,7 +23,7 @@ from .search_granularity import SMOOTHING, divergence, skeleton_of
 from .searching import Plain, plain_tree, states_of, timed
 from .selection_runs import figure_1
 
-__all__ = ["M1", "M2", "PARTS", "SERIES", "drawn_from_m1", "make", "section"]
+__all__ = ["M1", "M2", "PARTS", "ROWS", "SERIES", "drawn_from_m1", "make", "section"]
 
 PARTS = ("four scores", "effective dimension")
 DATA = ("d7_1k", "d7_5k", "hiv_test", "house_building")
