@@ -1,4 +1,4 @@
-"""``two-latents``, ``compare --candidate`` and ``fit --set``: what was in reach of Python only."""
+"""``two-latents``, ``compare --candidate``, ``fit --set``, ``sample --set``: what was in reach of Python only."""
 
 from __future__ import annotations
 
@@ -90,3 +90,12 @@ def test_options_of_learners_are_set_and_unknown_ones_listed():
     assert "direction" in wrong and "n_splits" in wrong
     assert "--set prior cannot be used here" in run("fit", "carcinoma", "--set", "prior=2", code=2).output
     assert "--set is for a number" in run("fit", "carcinoma", "--classes", "2", "--set", "p=0.1", code=2).output
+
+
+def test_jumps_of_the_sampler_are_set():
+    common = ("sample", "values", "--max-classes", "3", "--draws", "40", "--burn", "10", "--chains", "1")
+    by = ("--method", "reversible-jump", "--set")
+    told = {name: document(*common, *by, f"split={name}") for name in ("simplex", "source")}
+    assert told["simplex"]["acceptance"] != told["source"]["acceptance"]
+    assert "simplex" in run(*common, *by, "split=other", code=1).output
+    assert "--set is for numbers" in run("sample", "values", "--classes", "2", "--set", "tries=2", code=2).output
