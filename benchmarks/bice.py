@@ -33,39 +33,17 @@ from studies.results import (
     searched,
     told,
 )
-from studies.selection import figure_1
+from studies.search_scores import M1, M2, SERIES, drawn_from_m1
 
 from latentree._model import Model
 from latentree._table import Table
-from latentree._variables import numbered
 from latentree.estimation import restart_em
 from latentree.score import bice
 
 RESULTS = Path(__file__).parent / "results" / "bice.jsonl"
-ROWS = 10_000
-SERIES = 2004
-DOMINANT = 0.6
 STARTS = 64
 METHODS = ("swift", "east", "hshc")
 SLACK = 0.05
-M1, M2 = figure_1()
-
-
-def drawn(i: int) -> Table:
-    """Rows of set i."""
-    rng = np.random.default_rng([SERIES, i])
-    model = _with_different_states(Model.random(M1, numbered([3] * 6), rng, dominant=DOMINANT), rng)
-    return Table.from_codes(model.sample(ROWS, rng), model.variables)
-
-
-def _with_different_states(model: Model, rng: np.random.Generator) -> Model:
-    """Move the largest component of each row, so that no two of a table stand in one column: no state is a spare one."""
-    tables = [model.table(v).copy() for v in range(model.tree.n_nodes)]
-    for own in tables[1:]:
-        for row, column in zip(own, rng.permutation(own.shape[1]), strict=False):
-            most = row.argmax()
-            row[[most, column]] = row[[column, most]]
-    return model.with_parameters(np.concatenate([own.ravel() for own in tables]))
 
 
 def reference(i: int, rows: Table) -> dict[str, Any]:
@@ -134,7 +112,7 @@ def main(arguments: Sequence[str]) -> None:
     given = parser.parse_args(arguments)
     results, code = Results(given.results), code_version()["code"]
     for i in [] if given.table else given.sets:
-        rows = drawn(i)
+        rows = drawn_from_m1(i)
         if given.fresh or results.find(data=f"figure 1/{i}", method="fitted", code=code) is None:
             results.add(reference(i, rows))
         for method in given.methods:

@@ -13,6 +13,7 @@ from typing import Any
 
 from studies.page import linked
 from studies.results import Results, latest, run_main
+from studies.search_scores import ROWS
 
 from latentree._files import write_atomically
 from latentree.search._registry import DEFAULT
@@ -62,7 +63,7 @@ BIC is within {fresh.TOLERANCE:g} of the highest that any found. Measured with {
 {fresh.table(drawn)}
 ## BICe on data from M1
 
-`python -m benchmarks.bice`: {bice.ROWS:,} rows from M1 of [ZhangKocka2004] figure 1, which BIC gives up for M2. Counted
+`python -m benchmarks.bice`: {ROWS:,} rows from M1 of [ZhangKocka2004] figure 1, which BIC gives up for M2. Counted
 are sets where BICe prefers M1 to M2, both fitted from {bice.STARTS} starts; in brackets, how far the worst seed is from M1.
 Measured with {_commits(figure)}.
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -230,7 +231,8 @@ def _rates(name: str, seed: list[int]) -> Answer:
 
 
 SETS = (("carcinoma", 2), ("hiv_test", 2), ("lsat", 2), ("house_building", 3), ("voting", 3))
-SECONDS = 4.0
+SECONDS = 60.0
+SHORT, TIMES = 0.1, 7
 
 
 def real_problems(seed: int) -> list[tuple[str, Problem]]:
@@ -258,20 +260,27 @@ def real_problems(seed: int) -> list[tuple[str, Problem]]:
 
 
 def _default(label: str, seed: int) -> Answer:
-    """Passes and seconds relative to the accelerated default's, and how a method ends, over all problems."""
+    """Passes and processor time relative to the accelerated default's, and how a method ends, over all problems."""
     rows = []
     for _, problem in real_problems(seed):
-        fit, first = (
-            fitted(problem, method, tol=1e-6, max_iterations=20_000, budget=Budget(seconds=SECONDS), **own)
-            for method, own in (OTHERS[label], OTHERS["accelerated"])
-        )
+        (fit, spent), (first, usual) = (_to_the_end(problem, *OTHERS[name]) for name in (label, "accelerated"))
         higher = fit.log_likelihood - first.log_likelihood
         ends = [higher > 0.01, higher < -0.01, at_independence(fit), fit.reason.complete]
-        rows.append([np.log(fit.evaluations / first.evaluations), np.log(fit.seconds / first.seconds), *ends])
+        rows.append([np.log(fit.evaluations / first.evaluations), np.log(spent / usual), *ends])
     passes, seconds, *counts = np.array(rows, dtype=float).T
     names = ("higher", "lower", "independent", "converged")
     told = {name: int(own.sum()) for name, own in zip(names, counts, strict=True)}
     return {"passes": np.exp(passes.mean()), "time": np.exp(seconds.mean()), **told, "runs": len(rows)}
+
+
+def _to_the_end(problem: Problem, method: str, own: Mapping[str, Any]) -> tuple[Fit, float]:
+    """A fit, and its processor seconds: of a short one the least of several times, which others disturb less."""
+    spent: list[float] = []
+    while not spent or (sum(spent) < SHORT and len(spent) < TIMES):
+        began = time.process_time()
+        fit = fitted(problem, method, tol=1e-6, max_iterations=20_000, budget=Budget(seconds=SECONDS), **own)
+        spent.append(time.process_time() - began)
+    return fit, min(spent)
 
 
 # ---- [Whiley1999] 2.11: the independence model ----------------------------------------------------------------------

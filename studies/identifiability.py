@@ -179,7 +179,7 @@ def main(arguments: Sequence[str]) -> None:
     given = part_options("identifiability", __doc__ or "", RESULTS, PARTS).parse_args(arguments)
     results = Results(given.results)
     if not given.table:
-        make_all(Parts(results, given.fresh, given.parts), given.seed)
+        make_all(Parts(results, given.fresh, given.parts, any_code=given.any_code), given.seed)
     deliver(page(results.read()), given.out)
 
 

@@ -22,7 +22,7 @@ from .results import Record, Results, Say, code_version, say
 __all__ = ["Answers", "Parts", "deliver_pictures", "part_options"]
 
 NOT_CODE = ("cli", "datasets", "estimators", "report", "scale", "relate", "search", "__pycache__")
-"""Parts of the package that these studies do not depend on."""
+"""Parts of the package that most of these studies do not depend on."""
 
 
 @dataclass(frozen=True)
@@ -39,20 +39,27 @@ class Parts:
         The parts that are made; none means all.
     say : callable
         Told what was made.
+    left_out : tuple of str
+        Parts of the package that the study does not depend on.
+    any_code : bool
+        Whether what other states of the code have made is not made again.
     """
 
     results: Results
     fresh: bool = False
     only: Sequence[str] = ()
     say: Say = say
+    left_out: tuple[str, ...] = NOT_CODE
+    any_code: bool = False
 
     def make(self, part: str, which: Mapping[str, Any], size: Mapping[str, Any], make: Callable[[], Any]) -> None:
         """Make one, unless it is kept or not wanted."""
         if self.only and part not in self.only:
             return
         asked = {"part": part, "which": _plain(which), "size": _plain(size)}
-        version = code_version(NOT_CODE)
-        if not self.fresh and self.results.find(**asked, code=version["code"]) is not None:
+        version = code_version(self.left_out)
+        by = {} if self.any_code else {"code": version["code"]}
+        if not self.fresh and self.results.find(**asked, **by) is not None:
             return
         began = time.process_time()
         answer = make()
@@ -129,6 +136,7 @@ def part_options(name: str, about: str, results: Path, parts: Sequence[str]) -> 
     parser.add_argument("--parts", nargs="+", choices=parts, default=[], help="parts to make (default: all)")
     parser.add_argument("--seed", type=int, default=0, help="seed of all random numbers (default 0)")
     parser.add_argument("--fresh", action="store_true", help="make again what this state of the code has made")
+    parser.add_argument("--any-code", action="store_true", help="do not make again what any state of the code has made")
     parser.add_argument("--results", type=Path, default=results, metavar="FILE", help=f"default {results.name}")
     parser.add_argument("--table", action="store_true", help="make nothing, only write the page of what is kept")
     parser.add_argument(

@@ -437,7 +437,7 @@ def main(arguments: Sequence[str]) -> None:
     results = Results(given.results)
     if not given.table:
         size = {name: getattr(given, name) for name in ("sweeps", "models", "problems", "runs", "seed")}
-        runs.make_all(Parts(results, given.fresh, given.parts), **size)
+        runs.make_all(Parts(results, given.fresh, given.parts, any_code=given.any_code), **size)
     records = results.read()
     deliver_pictures(page(records), pictures(records), given.out)
 

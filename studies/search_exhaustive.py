@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import product
+from typing import Any
 
 import numpy as np
 
@@ -13,22 +15,25 @@ from latentree._model import Model
 from latentree._table import Table
 from latentree.estimation import restart_em
 from latentree.score import bic
-from latentree.search import METHODS, learn
 from latentree.search._network import Graph, edge
 
 from .page import markdown
+from .parts import Answers, Parts
+from .searching import Plain, timed
 
-__all__ = ["Ranking", "page", "ranked", "regular_trees", "study"]
+__all__ = ["PARTS", "Ranking", "make", "ranked", "regular_trees", "section"]
+
+PARTS = ("regular trees", "small data")
 
 DATA = ("hiv_test", "house_building", "values", "lsat")
-LABELS: Mapping[str, tuple[str, Mapping[str, object]]] = {
+LABELS: Mapping[str, tuple[str, Mapping[str, Any]]] = {
     "DHC": ("dhc", {}),
     "SHC": ("shc", {}),
     "HSHC (K = 1)": ("hshc", {"k": 1}),
     "HSHC (K = 3)": ("hshc", {"k": 3}),
     "EAST0": ("east0", {}),
     "EAST": ("east", {}),
-    "swift (ours)": ("swift", {}),
+    "default (ours)": ("swift", {}),
 }
 NEAR = 0.01
 """Scores that differ by less are equal."""
@@ -112,53 +117,50 @@ def ranked(table: Table, *, most: int, starts: int, seed: int) -> Ranking:
     return Ranking(np.array([score for score, _ in found]), found[0][1])
 
 
-def study(*, runs: int, most: int, starts: int, seed: int) -> list[tuple[str, Ranking, dict[str, list[float]]]]:
+def make(parts: Parts, *, runs: int, most: int, starts: int, seed: int) -> None:
     """Rank all trees of every data set, and search them with every method from several seeds."""
-    out = []
     for name in DATA:
-        table = datasets.load(name)
-        values = {
-            label: [
-                learn(table, method=method, rng=np.random.default_rng([seed, i]), **options).score  # type: ignore[arg-type]
-                for i in range(runs)
-            ]
-            for label, (method, options) in LABELS.items()
-            if method in METHODS
-        }
-        out.append((name, ranked(table, most=most, starts=starts, seed=seed), values))
-    return out
+        size = {"most": most, "starts": starts, "seed": seed}
+        parts.make("regular trees", {"data": name}, size, partial(_ranking, name, most, starts, seed))
+        for label in LABELS:
+            size = {"runs": runs, "seed": seed}
+            parts.make("small data", {"data": name, "method": label}, size, partial(_ends, name, label, runs, seed))
 
 
-def page(found: Sequence[tuple[str, Ranking, dict[str, list[float]]]], *, runs: int, most: int, starts: int) -> str:
-    """Write the results as part of a page."""
-    text = f"""
+def _ranking(name: str, most: int, starts: int, seed: int) -> Plain:
+    found = ranked(datasets.load(name), most=most, starts=starts, seed=seed)
+    second = next((s for s in found.scores if s < found.scores[0] - NEAR), None)
+    return {"trees": len(found.scores), "best": found.scores[0], "second": second, "tree": _described(found.best)}
+
+
+def _ends(name: str, label: str, runs: int, seed: int) -> list[float]:
+    method, options = LABELS[label]
+    return [timed(datasets.load(name), method, [seed, i], **options)[0].score for i in range(runs)]
+
+
+def section(kept: Answers) -> str:
+    """The results as part of a page."""
+    size, rows = kept.size("regular trees"), []
+    for name in DATA:
+        own = kept.of("regular trees", data=name)
+        ends = [kept.of("small data", data=name, method=label) for label in LABELS]
+        told = [name, str(own["trees"]), f"{own['best']:.2f}", f"{own['second']:.2f}", own["tree"]]
+        rows.append([*told, *(_cell(values, own["best"]) for values in ends)])
+    head = ["data", "trees", "best BIC", "second", "best tree", *LABELS]
+    return f"""
 ## All regular trees
 
-Every regular tree over the variables, latents having 2 to {most} states (and narrower latents between wider ones), is
-fitted by EM from {starts} starts. Then every method searches from {runs} seeds; the cells say how often it ends within
-{NEAR} of the best BIC of all trees, and what it ends with in the middle case.
+Every regular tree over the variables, latents having 2 to {size["most"]} states (and narrower latents between wider
+ones), is fitted by EM from {size["starts"]} starts. Then every method searches from {kept.size("small data")["runs"]}
+seeds; the cells say how often it ends within {NEAR} of the best BIC of all trees, and with what its worst seed ends.
+({kept.made("regular trees", "small data")}.)
 
-"""
-    rows = []
-    for name, ranking, values in found:
-        second = next((s for s in ranking.scores if s < ranking.scores[0] - NEAR), np.nan)
-        rows.append(
-            [
-                name,
-                str(len(ranking.scores)),
-                f"{ranking.scores[0]:.2f}",
-                f"{second:.2f}",
-                _described(ranking.best),
-                *(_cell(v, float(ranking.scores[0])) for v in values.values()),
-            ]
-        )
-    head = ["data", "trees", "best BIC", "second", "best tree", *found[0][2]]
-    return text + markdown(head, rows)
+{markdown(head, rows)}"""
 
 
 def _cell(values: Sequence[float], best: float) -> str:
     hits = sum(v > best - NEAR for v in values)
-    return f"{hits} of {len(values)} ({np.median(values):.2f})"
+    return f"{hits} of {len(values)} ({min(values):.2f})"
 
 
 def _described(graph: Graph) -> str:

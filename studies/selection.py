@@ -454,7 +454,9 @@ def main(arguments: Sequence[str]) -> None:
     given = parser.parse_args(arguments)
     results = Results(given.results)
     if not given.table:
-        runs.make_all(Parts(results, given.fresh, given.parts), trials=given.trials, seed=given.seed)
+        runs.make_all(
+            Parts(results, given.fresh, given.parts, any_code=given.any_code), trials=given.trials, seed=given.seed
+        )
     records = results.read()
     deliver_pictures(page(records), pictures(records), given.out)
 

@@ -6,7 +6,20 @@ import doctest
 from pathlib import Path
 
 import pytest
-from studies import estimation, identifiability, page, parts, pictures, printed_ratios, reversible_jump, selection
+from studies import (
+    estimation,
+    identifiability,
+    page,
+    parts,
+    pictures,
+    printed_ratios,
+    reversible_jump,
+    search,
+    searching,
+    selection,
+    tree_pictures,
+    trees,
+)
 from studies.page import linked
 from studies.parts import Answers, Parts
 from studies.results import Results
@@ -16,7 +29,9 @@ STUDIES = {
     "estimation": estimation,
     "identifiability": identifiability,
     "reversible-jump": reversible_jump,
+    "search": search,
     "selection": selection,
+    "trees": trees,
 }
 
 
@@ -50,7 +65,7 @@ def test_pictures_show_what_was_kept_and_are_small(name):
         assert len(svg) < 100_000
 
 
-@pytest.mark.parametrize("module", [page, parts, pictures, printed_ratios])
+@pytest.mark.parametrize("module", [page, parts, pictures, printed_ratios, searching, tree_pictures])
 def test_examples_in_docstrings(module):
     assert doctest.testmod(module, optionflags=doctest.NORMALIZE_WHITESPACE).failed == 0
 
@@ -80,6 +95,10 @@ def test_parts_are_made_once_and_those_of_one_size_are_shown(tmp_path):
     assert len(made) == 4
     make(10, (1,), fresh=True)
     assert len(made) == 5 and Answers(results.read()).size("a") == {"sweeps": 10}
+    make(10, (1,), left_out=("cli",))  # by another reckoning the code is another
+    assert len(made) == 6
+    make(10, (1, 2), left_out=("cli", "report"), any_code=True)
+    assert len(made) == 6
 
 
 @pytest.mark.parametrize("name", ["reversible-jump"])
@@ -126,6 +145,6 @@ def test_the_guide_to_estimation_says_what_the_study_found():
         pairs = [list(zip(own[label], own["EM"], strict=True)) for label in labels]
         line = " | ".join(f"{estimation._mean_ratio(pair, 'passes_needed'):.2f}" for pair in pairs)
         assert f"| {name} | {line} |" in guide and f"problems ({len(own['EM'])} data sets each)" in guide
-    for label in ("GCG", "EM-eta", "EG-eta"):
+    for label in ("GCG", "EM-eta", "EG-eta", "CG", "GP-eta", "EM", "winner-take-all"):
         told = kept.of("default", method=label)
-        assert f"| `{label.lower()}` | {told['passes']:.2g} |" in guide
+        assert f"| `{label.lower()}` | {told['passes']:.2g} | {told['time']:.2g} | {told['lower']} |" in guide

@@ -43,6 +43,7 @@ _HOME = {
     "effective_dimension": "dimension",
     "estimate": "estimation",
     "fit_classes": "estimation",
+    "fit_two_latents": "estimation",
     "identifiability": "dimension",
     "learn": "search",
     "learn_classes": "cardinality",

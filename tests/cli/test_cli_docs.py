@@ -82,12 +82,13 @@ def test_the_first_steps_can_be_gone(tmp_path, monkeypatch, capsys):
 
 def test_the_guide_to_trees_can_be_followed(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
-    make, analyse = blocks(TREES, "python")
+    make, *others = blocks(TREES, "python")
     exec(compile(make, "make_habits.py", "exec"), {})
     check_commands(TREES)
     capsys.readouterr()
-    exec(compile(analyse, "latent-trees.md", "exec"), {})
-    assert is_shown(blocks(TREES, "text")[0], capsys.readouterr().out)
+    for code, printed in zip(others, blocks(TREES, "text"), strict=True):
+        exec(compile(code, "latent-trees.md", "exec"), {})
+        assert is_shown(printed, capsys.readouterr().out)
 
 
 def test_other_output_is_noticed():

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from benchmarks import bice, fresh, seeds, trees
-from studies import results as kept_results, selection, ten_fold
+from studies import results as kept_results, search_scores, selection, ten_fold
 from studies.results import Question, Results, code_version, latest, method_options
 
 from latentree import datasets
@@ -167,9 +167,9 @@ def test_fresh_sets_are_searched_in_parts(tmp_path, capsys):
 
 
 def test_data_of_figure_1_and_what_was_found_there(tmp_path, monkeypatch, capsys):
-    monkeypatch.setattr(bice, "ROWS", 1000)
+    monkeypatch.setattr(search_scores, "ROWS", 1000)
     monkeypatch.setattr(bice, "STARTS", 4)
-    np.testing.assert_array_equal(bice.drawn(0).codes, bice.drawn(0).codes)
+    np.testing.assert_array_equal(search_scores.drawn_from_m1(0).codes, search_scores.drawn_from_m1(0).codes)
     file = tmp_path / "bice.jsonl"
     arguments = ["--sets", "0", "--methods", "east", "--seeds", "0", "--results", str(file)]
     bice.main(arguments)

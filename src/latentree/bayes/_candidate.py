@@ -13,6 +13,7 @@ from .._types import FloatArray, IndexArray
 from ..errors import bad_parameter
 from ..estimation import Fit, fit_classes
 from ..infer import log_likelihood_rows
+from ..runner import Budget, Clock
 from ..score._mode import posterior_mode
 from ._chain import SWEEPS, Info, Target, init, step, with_counts
 from ._diagnostics import effective_samples
@@ -22,7 +23,8 @@ from ._prior import ClassPrior
 MOST_CLASSES = 12
 """Relabellings are averaged over subsets of classes, 2^k of them."""
 
-CHUNK = 2_000
+CHUNK, ROWS_AT_ONCE = 2_000, 10_000_000
+"""Most sweeps between two looks at the clock, and most distinct rows times classes times sweeps."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,12 +39,15 @@ class Candidate:
         Its Monte Carlo standard error, from one run: too small if the chain has not been everywhere.
     weights, theta : float arrays [k] and [k, cells]
         The parameters theta* it was taken at.
+    n_sweeps : int
+        The sweeps it is an average over: fewer than asked for if the time ran out.
     """
 
     log_marginal: float
     standard_error: float
     weights: FloatArray
     theta: FloatArray
+    n_sweeps: int
 
 
 def candidate(
@@ -57,6 +62,7 @@ def candidate(
     n_burn: int = 1_000,
     relabellings: bool = True,
     fit: Fit | None = None,
+    budget: Budget | Clock | None = None,
 ) -> Candidate:
     """Estimate ln P(D | m) by P(D | theta*) P(theta*) / P(theta* | D), (4.2).
 
@@ -82,6 +88,8 @@ def candidate(
         off by ln k!.
     fit : Fit, optional
         Where to look for the mode from. Default: the best of 64 starts.
+    budget : Budget or Clock, optional
+        Limit of time, looked at between sweeps that are averaged; some are made in any case.
 
     Examples
     --------
@@ -94,6 +102,7 @@ def candidate(
         raise bad_parameter("at", "candidate", "'map' or 'completion'", at)
     if not 1 <= n_classes <= MOST_CLASSES:
         raise bad_parameter("n_classes", "candidate", f"a whole number from 1 to {MOST_CLASSES}", n_classes)
+    clock = budget if isinstance(budget, Clock) else (budget or Budget()).start()
     table = with_counts(table, rng)
     target = Target.of(table, ClassPrior([1.0] * n_classes, delta1, delta2))
     state = init(target, rng, k=n_classes)
@@ -103,9 +112,12 @@ def candidate(
     else:
         state, info = step(target, state, sweep=SWEEPS["gibbs"], n_sweeps=n_sweeps, with_counts=True)
         weights, theta = _usual_completion(target, info)
-    logs = []
-    for done in range(0, n_sweeps, CHUNK):
-        sweeps = min(CHUNK, n_sweeps - done)
+    logs: list[FloatArray] = []
+    chunk = min(CHUNK, max(ROWS_AT_ONCE // (len(target.weights) * n_classes), 1))
+    for done in range(0, n_sweeps, chunk):
+        if logs and clock.expired:
+            break
+        sweeps = min(chunk, n_sweeps - done)
         state, info = step(target, state, sweep=SWEEPS["gibbs"], n_sweeps=sweeps, with_counts=True)
         logs.append(_log_conditionals(target, info, weights, theta, relabellings))
     log_density = np.concatenate(logs)
@@ -113,7 +125,8 @@ def candidate(
     ratio = np.exp(log_density - top)
     error = 0.0 if np.ptp(ratio) == 0 else float(ratio.std() / ratio.mean() / np.sqrt(effective_samples(ratio)))
     denominator = top + log(float(ratio.mean())) if top > -inf else -inf
-    return Candidate(_log_joint(target, table, weights, theta) - denominator, error, weights, theta)
+    estimate = _log_joint(target, table, weights, theta) - denominator
+    return Candidate(estimate, error, weights, theta, len(log_density))
 
 
 # ---- theta* -----------------------------------------------------------------------------------------------------

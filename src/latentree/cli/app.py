@@ -22,6 +22,7 @@ COMMANDS = {
     "learn": "learn",
     "fit": "fit",
     "compare": "compare",
+    "two-latents": "two_latents",
     "sample": "sample",
     "show": "show",
     "name": "name",

@@ -33,7 +33,7 @@ SETTINGS: dict[str, Any] = {"help_option_names": ["-h", "--help"], "max_content_
 OTHERS = "Other options"
 """The last section of the help."""
 
-SHOWING = ("learn", "fit", "compare", "show", "report", "explore", "score")
+SHOWING = ("learn", "fit", "compare", "two-latents", "show", "report", "explore", "score")
 """Commands that show scores, on a scale that can be chosen."""
 
 RENAMED = {"--threads": "--n-jobs", "--starts": "--n-init", "--kmax": "--max-classes", "--checkpoint": "--resume"}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypedDict
 
 import click
 
@@ -24,10 +24,14 @@ if TYPE_CHECKING:
 
 __all__ = ["command"]
 
+MOST_CLASSES = 12
+"""Of the candidate method, which averages over all names of the classes."""
+
 EXAMPLES = """
 latentree compare carcinoma --classes 1-5
 latentree compare survey.csv --drop id --classes 1-8 --scores bic,bice,icl,cs
 latentree compare survey.csv --drop id --classes 1-4 --bootstrap 200
+latentree compare survey.csv --drop id --classes 1-4 --candidate 10000
 """
 
 
@@ -47,16 +51,26 @@ latentree compare survey.csv --drop id --classes 1-4 --bootstrap 200
     "Also test each number of classes against one class fewer by the likelihood ratio, with N data sets drawn "
     "from the smaller model.",
 )
+@whole(
+    "--candidate",
+    MODELS,
+    "Also estimate ln P(data | number of classes), all probabilities integrated out under flat priors, by Chib's "
+    "candidate method from N sweeps of Gibbs sampling. At most 12 classes.",
+)
 @file("--tables", "Output", "Write the comparison as a table for a paper: .docx, .xlsx, .tex or .html.")
 @resume_option(MODELS)
 @fitting_options
 @learning_options
-def command(data: str, bootstrap: int | None, tables: str | None, as_json: bool, **options: Any) -> int:
+def command(
+    data: str, bootstrap: int | None, candidate: int | None, tables: str | None, as_json: bool, **options: Any
+) -> int:
     """Compare latent class models with different numbers of classes.
 
     Scores are shown so that lower is better, as in AIC = -2 LL + 2 d; with --json they are divided by -2. A fit marked
     ! did not converge; one marked ? has a structure whose parameters the data cannot tell apart. The bootstrap
-    likelihood-ratio test asks whether one class more fits better than chance: a small p-value is evidence for it.
+    likelihood-ratio test asks whether one class more fits better than chance: a small p-value is evidence for it. The
+    candidate method estimates how probable the data are with each number of classes; P(classes | data) then follows if
+    all of the numbers compared were equally probable before.
     """
     from .data import read_to_learn
     from .files import CHECKPOINT, TABLES, Outputs
@@ -73,18 +87,24 @@ def command(data: str, bootstrap: int | None, tables: str | None, as_json: bool,
     stopped = comparison.interrupted
     if bootstrap is not None and not stopped:
         stopped = _tested(tests, table, comparison, bootstrap, options)
+    marginals: list[Marginal] = []
+    if candidate is not None and not stopped:
+        stopped = _estimated(marginals, table, comparison, candidate, options)
     if tables is not None:
         comparison.save_tables(tables)
         note(f"Tables written to '{tables}'.")
     if as_json:
-        emit(_document(comparison, tests, source.name, options["seed"]))
+        emit({**_document(comparison, tests, source.name, options["seed"]), "candidate": marginals})
     else:
         print_report(comparison.to_dict())
         if tests:
             click.echo()
             _show_tests(tests)
+        if marginals:
+            click.echo()
+            _show_marginals(marginals)
     if stopped:
-        note(f"Interrupted: these are the fits{'' if comparison.interrupted else ' and tests'} so far.")
+        note(f"Interrupted: these are the fits{'' if comparison.interrupted else ' and what came after them'} so far.")
     return INTERRUPTED if stopped else 0
 
 
@@ -128,6 +148,80 @@ def _tested(tests: Tests, table: Table, comparison: Comparison, n_replicates: in
     except KeyboardInterrupt:  # between two looks at it
         return True
     return False
+
+
+class Marginal(TypedDict):
+    """An estimate of ln P(data | number of classes)."""
+
+    n_classes: int
+    log_marginal: float
+    standard_error: float
+    n_sweeps: int
+    posterior: float
+
+
+def _estimated(
+    found: list[Marginal], table: Table, comparison: Comparison, n_sweeps: int, options: dict[str, Any]
+) -> bool:
+    """Estimate the marginal likelihood of each number of classes, as ``found``; whether Ctrl-C ended it."""
+    import numpy as np
+
+    from ..bayes import candidate
+    from .limit import clock_for
+    from .progress import meter
+
+    clock = clock_for(options["time_limit"], table)
+    numbers = [row["n_classes"] for row in comparison.table]
+    if max(numbers) > MOST_CLASSES:
+        raise click.UsageError(f"--candidate is for at most {MOST_CLASSES} classes: leave out larger numbers.")
+    try:
+        with meter(len(numbers)) as shown:
+            for k, fit in zip(numbers, comparison.fits, strict=True):
+                shown.watch(k)
+                rng = np.random.default_rng([options["seed"], k])
+                own = candidate(table, k, rng=rng, n_sweeps=n_sweeps, fit=fit, budget=clock)
+                found.append(
+                    {
+                        "n_classes": k,
+                        "log_marginal": own.log_marginal,
+                        "standard_error": own.standard_error,
+                        "n_sweeps": own.n_sweeps,
+                        "posterior": 0.0,
+                    }
+                )
+    except KeyboardInterrupt:
+        return True
+    finally:
+        _set_posteriors(found)
+    return False
+
+
+def _set_posteriors(found: list[Marginal]) -> None:
+    """P(classes | data) of the numbers that were reached, all of them equally probable before."""
+    from math import exp
+
+    top = max((own["log_marginal"] for own in found), default=0.0)
+    total = sum(exp(own["log_marginal"] - top) for own in found)
+    for own in found:
+        own["posterior"] = exp(own["log_marginal"] - top) / total
+
+
+def _show_marginals(found: list[Marginal]) -> None:
+    from .tables import grid
+
+    rows = [
+        [
+            str(own["n_classes"]),
+            f"{own['log_marginal']:,.2f}",
+            f"{own['standard_error']:.2f}",
+            f"{own['posterior']:.3f}",
+        ]
+        for own in found
+    ]
+    sweeps = min(own["n_sweeps"] for own in found)
+    click.echo(f"ln P(data | classes) by the candidate method, {sweeps:,} sweeps; higher is better")
+    head = ["classes", "ln P(data | classes)", "s.e.", "P(classes | data)"]
+    grid(head, rows, right=head)
 
 
 def _plain_test(k: int, test: BootstrapLrt | LatentreeError) -> dict[str, Any]:

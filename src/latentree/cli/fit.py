@@ -44,6 +44,7 @@ latentree fit survey.csv --drop id --classes 1-6 --out model.json --assign rows.
 latentree fit survey.csv --columns sex,smokes,age --bins age=3 --classes 3
 latentree fit counts.csv --weights n --classes 2-5 --score aic --n-init 200 --seed 1
 latentree fit survey.csv --drop id --max-classes 6 --score aic
+latentree fit survey.csv --drop id --method SplitMerge --set adjust=false
 latentree fit survey.csv --drop id --classes 1-5 --reviewer --report pack.html
 latentree fit big.csv --classes 2-20 --time-limit 60 --json > fit.json
 latentree fit big.csv --classes 2-20 --resume big.checkpoint --out model.json
@@ -71,6 +72,13 @@ MODELS, OUTPUT = "Which models", "Output"
     f"How the number is learned: {', '.join(learning_methods())}. The first looks at starts, splits and merges; the "
     "others are those of the literature, and some need --time-limit.",
     type=Choice(learning_methods()),
+)
+@option(
+    "--set NAME=VALUE",
+    "settings",
+    MODELS,
+    "An option of the method, such as direction=greedy or n_splits=4; an unknown name lists all of them.",
+    multiple=True,
 )
 @option(
     "--start MODEL",
@@ -222,12 +230,17 @@ def learned(table: Table, options: dict[str, Any], scores: Sequence[str], clock:
     """Learn the number of classes, showing how far it is."""
     import numpy as np
 
-    from ..cardinality import learn_classes
+    from .._registry import loaded
+    from ..cardinality import LEARNERS, learn_classes
     from ..comparison import searched
     from .data import load_model
     from .progress import meter
+    from .settings import settings_of
 
     method, start = options["method"] or DEFAULT, options["start"]
+    own = {"prior": _number(options["prior"]), "n_jobs": options["n_jobs"], "max_states": options["max_classes"]}
+    kind = loaded(LEARNERS.find(method, owner="fit").reference).Options
+    given = settings_of(kind, method, options["settings"], **own)
     require_time_limit(method, options["time_limit"], "fit")
     tell_resumed(options["resume"])
     with meter(None) as shown:
@@ -242,8 +255,9 @@ def learned(table: Table, options: dict[str, Any], scores: Sequence[str], clock:
             polish={"tol": options["tol"]},
             checkpoint=options["resume"],
             on_progress=shown.follow(scores[0]),
-            prior=_number(options["prior"]),
-            n_jobs=options["n_jobs"],
+            prior=own["prior"],
+            n_jobs=own["n_jobs"],
+            options=given,
         )
     return searched(found, scores, seed=options["seed"])
 
@@ -306,9 +320,9 @@ def _page(best: Fit, pack: ReviewerReport | None, short: bool) -> Page:
 
 def _refuse_learning(options: dict[str, Any]) -> None:
     """Say that an option has nothing to do when the numbers of classes are given."""
-    for name in ("max_classes", "method", "start"):
-        if options[name] is not None:
-            own = f"--{name.replace('_', '-')}"
+    for name in ("max_classes", "method", "settings", "start"):
+        if options[name]:
+            own = "--set" if name == "settings" else f"--{name.replace('_', '-')}"
             raise click.UsageError(f"{own} is for a number of classes that is learned. Leave out {own} or --classes.")
 
 

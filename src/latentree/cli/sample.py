@@ -86,6 +86,13 @@ MODELS, SAMPLING, OUTPUT = "Which models", "How they are sampled", "Output"
     type=Choice(["marginal", "reversible-jump"]),
     default="marginal",
 )
+@option(
+    "--set NAME=VALUE",
+    "settings",
+    SAMPLING,
+    "How jumps between numbers of classes are proposed, such as split=source or tries=8; an unknown name lists all.",
+    multiple=True,
+)
 @seed_option(SAMPLING, "draws")
 @jobs_option(1, SAMPLING, "Chains at a time")
 @time_limit_option(SAMPLING, "what was drawn")
@@ -185,12 +192,16 @@ def _check_libraries(out: str | None, plots: str | None) -> None:
 def _sampled(table: Table, options: dict[str, Any]) -> Draws:
     import numpy as np
 
-    from ..bayes import ClassPrior, prior_on_classes, sample
+    from ..bayes import ClassPrior, JumpOptions, prior_on_classes, sample
     from .limit import clock_for
     from .progress import meter
+    from .settings import settings_of
 
-    tell_resumed(options["resume"])
     fixed = options["classes"]
+    if fixed and options["settings"]:
+        raise click.UsageError("--set is for numbers of classes that vary. Leave out --set or --classes.")
+    jumps = settings_of(JumpOptions, options["method"], options["settings"])
+    tell_resumed(options["resume"])
     kinds = prior_on_classes(fixed or options["max_classes"], "uniform" if fixed else options["prior_k"])
     with meter(1) as shown:
 
@@ -213,6 +224,7 @@ def _sampled(table: Table, options: dict[str, Any]) -> Draws:
             budget=clock_for(options["time_limit"], table).left(),
             on_progress=None if shown.bar is None else on_event,
             checkpoint=options["resume"],
+            **jumps,
         )
 
 

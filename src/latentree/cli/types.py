@@ -16,6 +16,7 @@ __all__ = [
     "BINS",
     "CLASSES",
     "DELIMITER",
+    "PAIRS",
     "PRIOR",
     "Bins",
     "Choice",
@@ -144,6 +145,34 @@ class Classes(ParamType):
         return tuple(sorted(found))
 
 
+class Pairs(ParamType):
+    """Numbers of states of two latent variables: ``2x3``, or several with commas between."""
+
+    name = "pairs"
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> tuple[tuple[int, int], ...]:
+        """Return the pairs as given, each once."""
+        if isinstance(value, tuple):
+            return value
+        found: dict[tuple[int, int], None] = {}
+        for part in str(value).split(","):
+            first, times, second = part.strip().lower().partition("x")
+            if not times or not first.isdecimal() or not second.isdecimal():
+                self.fail(f"'{value}' is not a pair such as 2x3, nor several with commas between.", param, ctx)
+            k1, k2 = int(first), int(second)
+            if min(k1, k2) < 1 or k1 * k2 > MOST_CLASSES:
+                self.fail(
+                    f"'{part.strip()}': each must have at least 1 state, and there can be at most {MOST_CLASSES:,} "
+                    "pairs of states.",
+                    param,
+                    ctx,
+                )
+            found[k1, k2] = None
+        return tuple(found)
+
+
 class BinsType(ParamType):
     """Bins: ``3`` for all columns, ``age=3`` or ``age=18:40:65`` for one, several with commas between."""
 
@@ -193,7 +222,7 @@ class Delimiter(ParamType):
         return str(character)
 
 
-CLASSES, BINS, DELIMITER, PRIOR = Classes(), BinsType(), Delimiter(), PriorType()
+CLASSES, PAIRS, BINS, DELIMITER, PRIOR = Classes(), Pairs(), BinsType(), Delimiter(), PriorType()
 
 
 def merged_bins(given: Sequence[Bins]) -> Bins | None:

@@ -12,6 +12,7 @@ from ._local import local_em
 from ._partial import partial_em
 from ._restarts import random_starts, restart_em
 from ._smoothing import Estimate, smoothed
+from ._two_latents import TwoLatentsFit, fit_two_latents
 
 __all__ = [
     "ITERATIONS",
@@ -20,11 +21,13 @@ __all__ = [
     "EmOptions",
     "Estimate",
     "Fit",
+    "TwoLatentsFit",
     "at_independence",
     "em",
     "estimate",
     "evaluate",
     "fit_classes",
+    "fit_two_latents",
     "local_em",
     "partial_em",
     "random_starts",
