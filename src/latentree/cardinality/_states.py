@@ -147,6 +147,11 @@ class States:
         sizes = sizes / total if total > 0 else np.full(len(sizes), 1.0 / len(sizes))
         return States(sizes, np.delete(self.profiles, s, axis=0), self.widths)
 
+    def smoothed(self) -> States:
+        """No value ruled out: rows that only a state taken away could explain must remain possible."""
+        even = np.repeat(1.0 / np.array(self.widths), self.widths)
+        return States(self.sizes, (1 - FLOOR) * self.profiles + FLOOR * even, self.widths)
+
     def merge(self, a: int, b: int) -> States:
         """Make one state of two, their average weighted by size (definition 5.2). It takes the place of the first."""
         a, b = self._checked(a), self._checked(b)
