@@ -12,7 +12,8 @@ from latentree._model import Model
 from latentree._table import Table
 from latentree._tree import Tree
 from latentree.cardinality import Neighbourhood, Settings, States, Task, learn
-from latentree.cardinality._rows import Rows, component_wise_em
+from latentree.cardinality._figueiredo_jain import component_wise_em
+from latentree.cardinality._rows import Rows
 from latentree.score import bic
 
 

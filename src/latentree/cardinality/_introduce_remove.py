@@ -12,11 +12,9 @@ import numpy as np
 
 from ..estimation._fit import Fit
 from ..method import Number, OneOf, option
-from ._neighbourhood import Neighbourhood
 from ._procedures import best_of, growing
 from ._screening import around_rows
 from ._split_merge import SplitMerge
-from ._states import States
 from ._task import Settings, Task
 
 
@@ -65,7 +63,7 @@ class IntroduceRemove(SplitMerge):
             return task.fit_from(star, star.states.introduce(p=own.p))
         overall = star.states.sizes @ star.states.profiles
         new = around_rows(star, overall, rng, own.n_splits)
-        return _best(task, star, [star.states.introduce(profile, own.p) for profile in new], rng, own.q)
+        return task.restart_from(star, [star.states.introduce(profile, own.p) for profile in new], rng)
 
 
 def _shrinking(fit: Fit) -> list[str]:
@@ -77,9 +75,4 @@ def _removed(task: Task, fit: Fit, node: str, rng: np.random.Generator) -> Fit:
     """Multiple restart EM from all states but one (definition 5.1)."""
     star = task.star(fit.model, node)
     fewer = [star.states.remove(s).smoothed() for s in range(star.states.n)]
-    return _best(task, star, fewer, rng, task.settings.q_merge)
-
-
-def _best(task: Task, star: Neighbourhood, candidates: list[States], rng: np.random.Generator, q: float) -> Fit:
-    models = [star.whole(states) for states in candidates]
-    return task.restart(models[0], rng, starts=models, q=q)
+    return task.restart_from(star, fewer, rng, q=task.settings.q_merge)
