@@ -42,7 +42,7 @@ class Parts:
     digits : int
         Significant digits of what is kept; the default is more than most pages show.
     any_code : bool
-        Whether what another state of the code has made counts as made: for series that take longer than the code stands.
+        Whether what another state of the code has made counts as made: for series that outlast the code.
     """
 
     results: Results

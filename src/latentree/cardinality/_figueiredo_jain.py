@@ -21,6 +21,7 @@ from ._rows import TINY, Rows
 from ._states import States
 from ._task import Settings, Task
 
+
 @dataclass(frozen=True)
 class FigueiredoJainOptions(Settings):
     """Those of all learners, and one more."""
