@@ -6,15 +6,30 @@ import doctest
 from pathlib import Path
 
 import pytest
-from studies import estimation, identifiability, page, parts, pictures, printed_ratios, reversible_jump, selection
+from studies import (
+    cardinality,
+    cardinality_runs,
+    estimation,
+    identifiability,
+    merging,
+    page,
+    parts,
+    pictures,
+    printed_ratios,
+    reuters,
+    reversible_jump,
+    selection,
+)
 from studies.page import linked
 from studies.parts import Answers, Parts
 from studies.results import Results
 
 PAGES = Path(__file__).parents[1] / "docs" / "reproduction"
 STUDIES = {
+    "cardinality": cardinality,
     "estimation": estimation,
     "identifiability": identifiability,
+    "merging": merging,
     "reversible-jump": reversible_jump,
     "selection": selection,
 }
@@ -50,7 +65,7 @@ def test_pictures_show_what_was_kept_and_are_small(name):
         assert len(svg) < 100_000
 
 
-@pytest.mark.parametrize("module", [page, parts, pictures, printed_ratios])
+@pytest.mark.parametrize("module", [page, parts, pictures, printed_ratios, cardinality_runs, reuters, merging])
 def test_examples_in_docstrings(module):
     assert doctest.testmod(module, optionflags=doctest.NORMALIZE_WHITESPACE).failed == 0
 
