@@ -44,7 +44,7 @@ class Real(NamedTuple):
 
 
 class Race(NamedTuple):
-    """A line of [Karciauskas2005] table 4.2, and of 4.3: mean scores of five runs, half their intervals, mean states."""
+    """A line of [Karciauskas2005] tables 4.2 and 4.3: mean scores of five runs, half their intervals, mean states."""
 
     minutes: int
     standard: float
@@ -149,17 +149,32 @@ TREES = {
         10**6: Tree3(-6557966.9, 47.8, 186, "3:3,3", -6557889.6, 0.0, 413, "3:3,3", -6557887.5, 0.9),
     },
     "12": {
-        10**4: Tree3(-108271.5, 52.8, 77 * 60, "1:2,2:3,3,3,3", -108302.8, 0.0, 29 * 60, "1:1,2:2,2,3,3", -108301.8, 0.1)
+        10**4: Tree3(
+            -108271.5, 52.8, 77 * 60, "1:2,2:3,3,3,3", -108302.8, 0.0, 29 * 60, "1:1,2:2,2,3,3", -108301.8, 0.1
+        )
     },
     "18": {
         10**4: Tree3(
-            -166025.7, 0.3, 414 * 60, "2:2,2,2:3,3,3,3,3,3", -166031.2, 0.0, 289 * 60, "2:2,2,2:2,3,3,3,3,3", -166030.1, 0.1
+            -166025.7,
+            0.3,
+            414 * 60,
+            "2:2,2,2:3,3,3,3,3,3",
+            -166031.2,
+            0.0,
+            289 * 60,
+            "2:2,2,2:2,3,3,3,3,3",
+            -166030.1,
+            0.1,
         )
     },
 }
 """Tables 7.1-7.3."""
 
-COIL = {"HLCStandard3": (-51626.1, 7.4, 971), "HLCSplitMerge": (-51516.5, 19.4, 467), "HLCStandardFixed": (-51515.1, 30.1, 467)}
+COIL = {
+    "HLCStandard3": (-51626.1, 7.4, 971),
+    "HLCSplitMerge": (-51516.5, 19.4, 467),
+    "HLCStandardFixed": (-51515.1, 30.1, 467),
+}
 """Table 7.4: mean score of two runs, half its interval, and hours."""
 
 SYNTHETIC: dict[str, dict[int, tuple[float, float, float, int]]] = {

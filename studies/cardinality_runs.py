@@ -1,4 +1,4 @@
-"""Runs of the learners of [Karciauskas2005] chapters 4, 6 and 7: each is kept with its score, states, time and trace."""
+"""Runs of the learners of [Karciauskas2005] chapters 4, 6 and 7, each with its score, states, time and trace."""
 
 from __future__ import annotations
 
@@ -28,7 +28,17 @@ from latentree.score import cs
 from .cardinality_published import COMPONENTS, LARGE, PARAMETERISATIONS, REAL, SYNTHETIC, TEXTS, TREES
 from .parts import Answers, Parts
 
-__all__ = ["BASELINES", "DETERMINISTIC", "LIMITS", "PARTS", "Asked", "drawn", "make_all", "second_condition", "widths_of"]
+__all__ = [
+    "BASELINES",
+    "DETERMINISTIC",
+    "LIMITS",
+    "PARTS",
+    "Asked",
+    "drawn",
+    "make_all",
+    "second_condition",
+    "widths_of",
+]
 
 Run = dict[str, Any]
 """An answer: score, log_likelihood, states by node, seconds, whether it ended by itself, and the trace."""
@@ -36,10 +46,12 @@ Run = dict[str, Any]
 PARTS = ("trees", "synthetic", "real", "anytime", "coil", "misleading")
 LIMITS = {"trees": 600.0, "synthetic": 60.0, "real": 600.0, "coil": 600.0}
 """Most processor seconds of a run; [Karciauskas2005] has none for trees, 10 hours for synthetic data, 5 for real."""
+SEARCHED = 30.0
+"""Processor seconds of the search for COIL's skeleton."""
 LEAST = 0.5
 """Least limit of StandardFixed, which has the mean time of SplitMerge."""
-LONGEST = 16.0
-"""Most processor seconds of Standard, Splitting and StandardFixed in chapter 4, whose end is a rule about scores."""
+SHORTEST, LONGEST = 0.125, 4.0
+"""Processor seconds of Standard, Splitting and StandardFixed in chapter 4, whose end is a rule about scores."""
 BASELINES: dict[str, dict[str, Any]] = {
     "Standard3, 16 starts": {"method": "Standard3", "n_init": 16},  # 6.3.4
     "IntroduceRemove, rows": {"method": "IntroduceRemove", "options": {"new": "rows"}},
@@ -50,7 +62,7 @@ DETERMINISTIC: dict[str, dict[str, Any]] = {
     "BlekasLikas": {"method": "BlekasLikas"},
     "ElidanFriedman": {"method": "ElidanFriedman"},
 }
-"""Learners beside those of table 6.13, on the small data sets; the second leave nothing to chance: one run is all."""
+"""Learners beside those of table 6.13, on the small data sets: three runs, or one where nothing is left to chance."""
 K4: dict[str, Any] = {"p": 0.1, "n_splits": 1, "prior": 1.0, "basis": "softmax", "polish": None}
 """Settings of [Karciauskas2005] 4.5.2."""
 
@@ -128,14 +140,14 @@ def run(table: Table, seed: Sequence[int], limit: float, *, truth: Model | None 
     def record(step: Step) -> None:
         steps.append([round(time.process_time() - began, 3), step.score, step.operation, sum(step.states.values())])
 
-    clock = ProcessorClock(Budget(seconds=limit), began)
+    clock = ProcessorClock(Budget(seconds=limit if np.isfinite(limit) else None), began)
     found = learn(table, rng=np.random.default_rng(list(seed)), budget=clock, on_step=record, **options)
     answer = {
         "score": found.score,
         "log_likelihood": found.fit.log_likelihood,
         "states": found.cardinality,
         "seconds": round(time.process_time() - began, 3),
-        "limit": round(limit, 3),
+        "limit": round(limit, 3) if np.isfinite(limit) else None,
         "ended": found.reason.complete,
         "trace": list(_bends(steps)),
     }
@@ -246,7 +258,7 @@ def second_condition(table: NDArray[np.float64]) -> bool:
 
 
 def synthetic_cases() -> list[tuple[str, int, int]]:
-    """Structure, rows and number of the parameters of every line of tables 6.1 to 6.11, those with few patterns first."""
+    """Structure, rows and number of the parameters of all lines of tables 6.1 to 6.11, those of few patterns first."""
     cases = [(structure, rows, 0) for structure, sizes in SYNTHETIC.items() for rows in sizes]
     cases += [(s, n, i) for (s, n), lines in PARAMETERISATIONS.items() for i in range(1, len(lines))]
     cases += [(f"{m}:10x2", 10**6, 9) for m in COMPONENTS]
@@ -268,9 +280,7 @@ def _synthetic(asked: Asked) -> None:
         found, true = fixed[0]["states"]["z"], int(structure.partition(":")[0])
         if found != true and true <= rows:  # 6.3.4
             own: dict[str, Any] = {"method": "StandardFixed", "polish": None, "limit": fixed[0]["limit"], **more}
-            asked.learner(
-                "synthetic", case, "StandardFixed, true", runs, table, options={"n_states": true}, **own
-            )
+            asked.learner("synthetic", case, "StandardFixed, true", runs, table, options={"n_states": true}, **own)
 
 
 def widths_of(structure: str) -> list[int]:
@@ -333,17 +343,17 @@ def _once(make: Callable[[], Table]) -> Callable[[], Table]:
 
 
 def _real(asked: Asked) -> None:
-    names = sorted(REAL, key=lambda name: name in LARGE)
-    for name in filter(asked.wanted, names):
-        table = _once(partial(datasets.load, name, data_dir=asked.folder))
-        case, runs = {"data": name}, asked.large_runs if name in LARGE else asked.runs
-        _k_learners(asked, "real", case, runs, table)
-        asked.learner("real", case, "screened", min(runs, 1) if name in LARGE else runs, table, method="screened")
-        if name not in LARGE:
-            for learner, own in BASELINES.items():
-                asked.learner("real", case, learner, runs, table, polish=None, **own)
-            for learner, own in DETERMINISTIC.items():
-                asked.learner("real", case, learner, min(runs, 1), table, polish=None, **own)
+    names = list(filter(asked.wanted, sorted(REAL, key=lambda name: name in LARGE)))
+    tables = {name: _once(partial(datasets.load, name, data_dir=asked.folder)) for name in names}
+    for name, table in tables.items():
+        _k_learners(asked, "real", {"data": name}, asked.large_runs if name in LARGE else asked.runs, table)
+    for name, table in tables.items():
+        once, few = min(asked.runs, 1), min(asked.runs, 3)
+        for learner, own in ({} if name in LARGE else BASELINES).items():
+            asked.learner("real", {"data": name}, learner, few, table, polish=None, **own)
+        for learner, own in ({} if name in LARGE else DETERMINISTIC).items():
+            asked.learner("real", {"data": name}, learner, once, table, polish=None, **own)
+        asked.learner("real", {"data": name}, "screened", once if name in LARGE else few, table, method="screened")
 
 
 # ---- Cheeseman-Stutz scores ([Karciauskas2005] 4.5) -----------------------------------------------------------------
@@ -358,23 +368,30 @@ def _anytime(asked: Asked) -> None:
     from .reuters import text_table
 
     for name in filter(asked.wanted, TEXTS):
-        text = name not in datasets.names()
-        if text and asked.folder is None:
+        if name in datasets.names():
+            load = partial(datasets.load, name)
+        elif asked.folder is None:
             continue
-        load = partial(text_table, name, asked.folder) if text else partial(datasets.load, name)
-        size = {"runs": min(asked.runs, 5), "longest": LONGEST, "seed": asked.seed}
+        else:
+            load = partial(text_table, name, asked.folder)
+        size: dict[str, Any] = {
+            "runs": min(asked.runs, 5),
+            "shortest": SHORTEST,
+            "longest": LONGEST,
+            "seed": asked.seed,
+        }
         asked.parts.make("anytime", {"data": name}, size, partial(_raced, load, **size))
 
 
-def _raced(load: Callable[[], Table], *, runs: int, longest: float, seed: int) -> dict[str, Any]:
+def _raced(load: Callable[[], Table], *, runs: int, shortest: float, longest: float, seed: int) -> dict[str, Any]:
     """Standard until its mean score stops to increase fast; Splitting and StandardFixed for the same time; ours."""
     table = load()
 
-    def several(learner: str, limit: float, **more: Any) -> list[Run]:
+    def several(learner: str, limit: float, runs: int = runs, **more: Any) -> list[Run]:
         own = {"method": learner, "score": _cs_as_it_stands, **K4, **more}
         return [run(table, [seed, number], limit, **own) for number in range(runs)]
 
-    limit = 1.0
+    limit = shortest
     while True:
         found = {"Standard": several("Standard", limit)}
         rate = slowing([r["trace"] for r in found["Standard"]], limit)
@@ -385,7 +402,7 @@ def _raced(load: Callable[[], Table], *, runs: int, longest: float, seed: int) -
     best = max(found["Splitting"], key=lambda own: own["score"])
     found["StandardFixed"] = several("StandardFixed", limit, options={"n_states": sum(best["states"].values())})
     plain = {"p": 0.001, "n_splits": 16, "polish": {}}  # ours with its own constants
-    found["screened"] = several("screened", 4 * limit, **plain)
+    found["screened"] = several("screened", np.inf, min(runs, 2), **plain)
     return {"rows": float(table.weights.sum()), "variables": len(table.names), "limit": limit, "rate": rate, **found}
 
 
@@ -414,13 +431,9 @@ def _coil(asked: Asked) -> None:
     if asked.folder is None:
         return
     table = _once(partial(datasets.load, "coil42", data_dir=asked.folder))
-    asked.parts.make(
-        "coil skeleton", {}, {"seconds": 60.0, "seed": asked.seed}, lambda: _skeleton(table(), asked.seed)
-    ) if not asked.parts.only else None
-    known = Answers(asked.parts.results.read())
-    if not known.has("coil skeleton"):
-        return
-    told = known.of("coil skeleton")
+    size = {"limit": LIMITS["coil"], "seed": asked.seed}
+    asked.parts.make("coil", {"learner": "skeleton", "run": 0}, size, lambda: _skeleton(table(), asked.seed))
+    (told,) = asked.kept("coil", learner="skeleton")
     skeleton = Tree(*(np.array(told[k]) for k in ("parent", "cardinality", "variable")), tuple(told["names"]))
     _k_learners(
         asked,
@@ -438,7 +451,8 @@ def _skeleton(table: Table, seed: int) -> dict[str, Any]:
     """The tree of a short search, since that of figure 7.9 is lost."""
     from latentree import search
 
-    found = search.learn(table, rng=np.random.default_rng(seed), budget=Budget(seconds=60.0))
+    clock = ProcessorClock(Budget(seconds=SEARCHED), time.process_time())
+    found = search.learn(table, rng=np.random.default_rng(seed), budget=clock, n_jobs=1)
     tree = found.tree
     return {
         "parent": tree.parent.tolist(),

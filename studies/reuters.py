@@ -56,7 +56,7 @@ def information_gain(seen: NDArray[np.bool_], about: NDArray[np.bool_]) -> NDArr
 
 @cache
 def _corpus(path: Path) -> tuple[list[str], NDArray[np.bool_], list[set[str]], NDArray[np.bool_]]:
-    """Words of at least two training documents, which document has which, its topics, and whether it is for training."""
+    """Words of two training documents at least, which document has which, its topics, and whether it is to train."""
     with gzip.open(path, "rt", encoding="utf-8") as lines:
         documents: list[dict[str, Any]] = [json.loads(line) for line in lines]
     in_part = {part: {t for d in documents if d["split"] == part for t in d["topics"]} for part in _parts(documents)}
