@@ -26,6 +26,7 @@ from latentree.runner import Budget, Clock
 from latentree.score import cs
 
 from .cardinality_published import COMPONENTS, LARGE, PARAMETERISATIONS, REAL, SYNTHETIC, TEXTS, TREES
+from .cardinality_shown import Run, score_at, significantly
 from .parts import Answers, Parts
 
 __all__ = [
@@ -40,9 +41,6 @@ __all__ = [
     "widths_of",
 ]
 
-Run = dict[str, Any]
-"""An answer: score, log_likelihood, states by node, seconds, whether it ended by itself, and the trace."""
-
 PARTS = ("trees", "synthetic", "real", "anytime", "coil", "misleading")
 LIMITS = {"trees": 600.0, "synthetic": 60.0, "real": 600.0, "coil": 600.0}
 """Most processor seconds of a run; [Karciauskas2005] has none for trees, 10 hours for synthetic data, 5 for real."""
@@ -50,7 +48,7 @@ SEARCHED = 20.0
 """Processor seconds of the search for COIL's skeleton."""
 LEAST = 0.5
 """Least limit of StandardFixed, which has the mean time of SplitMerge."""
-SHORTEST, LONGEST = 0.125, 4.0
+SHORTEST, LONGEST = 0.25, 4.0
 """Processor seconds of Standard, Splitting and StandardFixed in chapter 4, whose end is a rule about scores."""
 BASELINES: dict[str, dict[str, Any]] = {
     "Standard3, 16 starts": {"method": "Standard3", "n_init": 16},  # 6.3.4
@@ -391,19 +389,21 @@ def _raced(load: Callable[[], Table], *, runs: int, shortest: float, longest: fl
         own = {"method": learner, "score": _cs_as_it_stands, **K4, **more}
         return [run(table, [seed, number], limit, **own) for number in range(runs)]
 
-    limit = shortest
+    limit, before = shortest, 1.0
     while True:
         found = {"Standard": several("Standard", limit)}
         rate = slowing([r["trace"] for r in found["Standard"]], limit)
-        if rate < 0.1 or limit >= longest:
+        if max(rate, before) < 0.1 or limit >= longest:
             break
-        limit *= 2
+        limit, before = 2 * limit, rate
     found["Splitting"] = several("Splitting", limit)
-    best = max(found["Splitting"], key=lambda own: own["score"])
-    found["StandardFixed"] = several("StandardFixed", limit, options={"n_states": sum(best["states"].values())})
+    if significantly(found["Splitting"], found["Standard"]):
+        best = max(found["Splitting"], key=lambda own: own["score"])
+        found["StandardFixed"] = several("StandardFixed", limit, options={"n_states": sum(best["states"].values())})
     plain = {"p": 0.001, "n_splits": 16, "polish": {}}  # ours with its own constants
-    found["screened"] = several("screened", np.inf, min(runs, 2), **plain)
-    return {"rows": float(table.weights.sum()), "variables": len(table.names), "limit": limit, "rate": rate, **found}
+    found["screened"] = several("screened", np.inf, 1, **plain)
+    slow = max(rate, before)
+    return {"rows": float(table.weights.sum()), "variables": len(table.names), "limit": limit, "rate": slow, **found}
 
 
 def slowing(traces: Sequence[Sequence[Sequence[Any]]], t: float) -> float:
@@ -416,12 +416,6 @@ def slowing(traces: Sequence[Sequence[Sequence[Any]]], t: float) -> float:
     """
     first, second, last = (float(np.mean([score_at(trace, t * u / 3) for trace in traces])) for u in (1, 2, 3))
     return 0.0 if last == second else (last - second) / (second - first) if second > first else 1.0
-
-
-def score_at(trace: Sequence[Sequence[Any]], t: float) -> float:
-    """The score of a run after so many seconds; that of its first model before it was reached."""
-    score: float = next((step[1] for step in reversed(trace) if step[0] <= t), trace[0][1])
-    return score
 
 
 # ---- COIL ([Karciauskas2005] 7.3.3) ---------------------------------------------------------------------------------

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from math import log10
+from typing import Any
 
 import numpy as np
 
-from .cardinality_runs import Run, score_at
 from .pictures import COLOURS, Line, Panel
 
 __all__ = [
+    "Run",
     "better",
     "cell",
     "curve",
@@ -18,12 +19,16 @@ __all__ = [
     "gap",
     "half",
     "mean",
+    "score_at",
     "scored",
     "seconds",
     "significantly",
     "states",
     "time_of",
 ]
+
+Run = dict[str, Any]
+"""A run of a learner: score, log_likelihood, states by node, seconds, whether it ended by itself, and the trace."""
 
 BETTER = 1.0
 """Means that differ by more are *better* or *worse*; *significantly*, if their intervals do not overlap (4.5.3)."""
@@ -90,6 +95,12 @@ def significantly(a: Sequence[Run], b: Sequence[Run]) -> int:
 
 
 # ---- scores against time --------------------------------------------------------------------------------------------
+
+
+def score_at(trace: Sequence[Sequence[Any]], t: float) -> float:
+    """The score of a run after so many seconds; that of its first model before it was reached."""
+    score: float = next((step[1] for step in reversed(trace) if step[0] <= t), trace[0][1])
+    return score
 
 
 def curve(runs: Sequence[Run], at: float) -> float:

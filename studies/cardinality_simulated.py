@@ -10,8 +10,8 @@ from latentree import datasets
 from latentree._tree import Tree
 
 from .cardinality_published import COIL, COMPONENTS, PARAMETERISATIONS, SYNTHETIC, TREES
-from .cardinality_runs import SEARCHED, Run, widths_of
-from .cardinality_shown import better, curves, gap, half, mean, scored, seconds, significantly, states
+from .cardinality_runs import SEARCHED, widths_of
+from .cardinality_shown import Run, better, curves, gap, half, mean, scored, seconds, significantly, states
 from .page import markdown
 from .parts import Answers
 from .pictures import Panel
