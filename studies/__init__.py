@@ -11,7 +11,7 @@ __all__ = ["STUDIES"]
 
 STUDIES = {
     "calibration": "simulated tables: the number of classes by cross-validation and by BIC, and what the choice costs",
-    "cardinality": "[Karciauskas2005] tables 4.2-4.3, 6.1-6.15 and 7.1-7.3: learning the number of states",
+    "cardinality": "[Karciauskas2005] tables 4.2-4.3, 6.1-6.16 and 7.1-7.4: learning the number of states",
     "density": "density benchmarks: hidden Chow-Liu trees on eight binary data sets, against published figures",
     "estimation": "[Whiley1999] figures 2.4-2.28 and tables 2.1-2.5: estimation algorithms compared",
     "identifiability": "[Whiley1999] chapter 3: theorems and conjectures checked by exact ranks",

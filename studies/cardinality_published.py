@@ -5,15 +5,19 @@ from __future__ import annotations
 from typing import NamedTuple
 
 __all__ = [
-    "CHEESEMAN_STUTZ",
+    "COIL",
     "COMPONENTS",
+    "LARGE",
     "PARAMETERISATIONS",
     "REAL",
     "SPAMBASE_UNLIMITED",
     "SYNTHETIC",
+    "TEXTS",
     "TREES",
     "WITHOUT_ADJUSTMENT",
+    "Race",
     "Real",
+    "Tree3",
 ]
 
 
@@ -37,6 +41,35 @@ class Real(NamedTuple):
     def stopped(self) -> bool:
         """Whether SplitMerge had to be stopped at five hours."""
         return self.split_merge_minutes == 300
+
+
+class Race(NamedTuple):
+    """A line of [Karciauskas2005] tables 4.2 and 4.3: mean scores of five runs, half their intervals, mean states."""
+
+    minutes: int
+    standard: float
+    standard_half: float
+    standard_states: int
+    splitting: float
+    splitting_half: float
+    splitting_states: int
+    ratio: float
+    fixed: tuple[float, float, int, float] | None = None
+
+
+class Tree3(NamedTuple):
+    """A line of [Karciauskas2005] tables 7.1 to 7.3: mean scores, half their intervals, minutes and states."""
+
+    standard3: float
+    standard3_half: float
+    standard3_minutes: int
+    standard3_states: str
+    split_merge: float
+    split_merge_half: float
+    split_merge_minutes: int
+    split_merge_states: str
+    standard_fixed: float
+    standard_fixed_half: float
 
 
 REAL = {
@@ -63,8 +96,15 @@ REAL = {
 }
 """Table 6.13, BIC."""
 
-SPAMBASE_UNLIMITED = -82705.3
-"""Table 6.14: SplitMerge on Spambase without a limit, 62 hours."""
+LARGE = ("mushroom", "satimage", "spambase", "pen", "letter", "adult")
+"""Data sets on which Karciauskas' SplitMerge was stopped at five hours, the quickest first."""
+
+SPAMBASE_UNLIMITED = {
+    "Standard3": (-83425.8, 500.0, 963, 16),
+    "SplitMerge": (-82705.3, 4.1, 3738, 19),
+    "StandardFixed": (-82850.6, 79.3, None, 19),
+}
+"""Table 6.14: Spambase without a limit: mean score, half its interval, minutes and states."""
 
 WITHOUT_ADJUSTMENT = {
     "mushroom": -83091.5,
@@ -81,24 +121,61 @@ WITHOUT_ADJUSTMENT = {
 }
 """Table 6.15: SplitMerge without parameter adjustment, where that differs."""
 
-CHEESEMAN_STUTZ = {
-    "solar": {"Standard": (-8343.2, 5), "Splitting": (-8342.3, 5)},
-    "soybean": {"Standard": (-11180.7, 14), "Splitting": (-11072.4, 17), "StandardFixed": (-11113.5, 15)},
-    "mushroom": {"Standard": (-83858.7, 15), "Splitting": (-80935.0, 21), "StandardFixed": (-81796.7, 21)},
+TEXTS = {
+    "solar": Race(1, -8343.2, 1.0, 5, -8342.3, 0.5, 5, 2.3),
+    "corn10": Race(4, -10340.1, 1.7, 8, -10339.1, 0.3, 8, 5.7),
+    "crude10": Race(5, -10491.8, 0.7, 6, -10491.3, 0.7, 6, 10.0),
+    "earn10": Race(5, -26387.0, 7.1, 11, -26380.7, 0.0, 10, 5.3),
+    "corn20": Race(21, -23527.4, 2.4, 10, -23527.2, 0.7, 10, 2.9),
+    "crude20": Race(50, -23799.3, 1.0, 9, -23799.4, 0.5, 9, 9.7),
+    "earn20": Race(167, -46784.1, 13.5, 15, -46767.2, 5.8, 17, 3.1),
+    "corn30": Race(67, -40421.8, 8.2, 11, -40409.9, 0.6, 11, 3.2, (-40431.2, 10.3, 11, 5.4)),
+    "crude30": Race(48, -28949.3, 10.3, 9, -28943.4, 2.2, 10, 3.5),
+    "earn30": Race(186, -74112.5, 71.4, 14, -73922.3, 0.3, 18, 4.1, (-73994.6, 48.9, 18, 1.4)),
+    "soybean": Race(95, -11180.7, 29.2, 14, -11072.4, 35.8, 17, 12.6, (-11113.5, 11.1, 15, 5.0)),
+    "mushroom": Race(280, -83858.7, 1400.2, 15, -80935.0, 24.8, 21, 3.0, (-81796.7, 241.0, 21, 2.4)),
 }
-"""Tables 4.2 and 4.3, Cheeseman-Stutz score and states; minutes 1, 95 and 280."""
+"""Tables 4.2 and 4.3, Cheeseman-Stutz scores."""
 
 TREES = {
     "7, first": {
-        10**4: ("2:3,2", "2:3,2", 58, 35),
-        10**5: ("2:3,2", "2:3,2", 71, 41),
-        10**6: ("2:3,3", "2:3,3", 128, 148),
+        10**4: Tree3(-71381.2, 2.6, 58, "2:3,2", -71380.3, 0.0, 35, "2:3,2", -71378.6, 1.1),
+        10**5: Tree3(-712205.8, 5.8, 71, "2:3,2", -712200.7, 0.0, 41, "2:3,2", -712200.4, 1.3),
+        10**6: Tree3(-7121968.5, 85.6, 128, "2:3,3", -7121953.3, 71.8, 148, "2:3,3", -7121863.8, 18.1),
     },
-    "7, second": {10**4: ("3:3,3", "3:3,3", 62, 43), 10**5: ("3:3,3", "3:3,3", 118, 158)},
-    "12": {10**4: ("1:2,2:3,3,3,3", "1:1,2:2,2,3,3", 77 * 60, 29 * 60)},
-    "18": {10**4: ("2:2,2,2:3,3,3,3,3,3", "2:2,2,2:2,3,3,3,3,3", 414 * 60, 289 * 60)},
+    "7, second": {
+        10**4: Tree3(-65824.5, 0.3, 62, "3:3,3", -65824.4, 0.0, 43, "3:3,3", -65824.1, 0.3),
+        10**5: Tree3(-656733.5, 6.8, 118, "3:3,3", -656722.2, 0.7, 158, "3:3,3", -656721.4, 0.8),
+        10**6: Tree3(-6557966.9, 47.8, 186, "3:3,3", -6557889.6, 0.0, 413, "3:3,3", -6557887.5, 0.9),
+    },
+    "12": {
+        10**4: Tree3(
+            -108271.5, 52.8, 77 * 60, "1:2,2:3,3,3,3", -108302.8, 0.0, 29 * 60, "1:1,2:2,2,3,3", -108301.8, 0.1
+        )
+    },
+    "18": {
+        10**4: Tree3(
+            -166025.7,
+            0.3,
+            414 * 60,
+            "2:2,2,2:3,3,3,3,3,3",
+            -166031.2,
+            0.0,
+            289 * 60,
+            "2:2,2,2:2,3,3,3,3,3",
+            -166030.1,
+            0.1,
+        )
+    },
 }
-"""Tables 7.1-7.3: states that HLCStandard3 and HLCSplitMerge found, and their minutes."""
+"""Tables 7.1-7.3."""
+
+COIL = {
+    "HLCStandard3": (-51626.1, 7.4, 971),
+    "HLCSplitMerge": (-51516.5, 19.4, 467),
+    "HLCStandardFixed": (-51515.1, 30.1, 467),
+}
+"""Table 7.4: mean score of two runs, half its interval, and hours."""
 
 SYNTHETIC: dict[str, dict[int, tuple[float, float, float, int]]] = {
     "3:3x3": {

@@ -6,30 +6,40 @@ results is L.
 
 [Karciauskas2005] estimates L' by EM alone, with a precision that falls as models grow. Here Levenberg-Marquardt steps
 follow EM, so that a fit is either exact to the last digits or does not count.
+
+``python -m studies.merging`` makes what is not kept yet and keeps it in ``studies/results/merging.jsonl``;
+``python -m studies.merging --table --out docs/reproduction/merging.md`` writes the page.
 """
 
 from __future__ import annotations
 
-import sys
-import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import combinations, product
 from math import prod
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from latentree._model import FloatArray, Model, normalised, random_parameters
+from latentree._model import Model, normalised, random_parameters
 from latentree._table import Table
 from latentree._tree import Tree
+from latentree._types import FloatArray
 from latentree._variables import numbered
 from latentree.dimension import effective_dimension, standard_dimension
 from latentree.estimation import em
 
-from .page import deliver, options
+from .page import deliver, filled, markdown
+from .parts import Answers, Parts, part_options
+from .results import Record, Results, run_main
 
-__all__ = ["STRUCTURES", "Outcome", "Structure", "merged", "page", "run"]
+__all__ = ["STRUCTURES", "Outcome", "Structure", "main", "merged", "page", "run"]
+
+RESULTS = Path(__file__).parent / "results" / "merging.jsonl"
+PART = "table 5.1"
 
 PERFECT = 1e-12
 """A model describes a distribution perfectly when no pattern's probability is off by more."""
@@ -300,23 +310,52 @@ def _polished(model: Model, patterns: NDArray[np.int64], target: FloatArray, ste
     return model
 
 
+# ---- keeping --------------------------------------------------------------------------------------------------
+
+
+def make_all(parts: Parts, models: int, starts: int, seed: int) -> None:
+    """Make every structure that is not kept."""
+    for s in STRUCTURES:
+        size = {"models": models, "starts": starts, "seed": seed}
+        parts.make(PART, {"small": s.name(), "large": s.name(s.extra)}, size, partial(_kept, s, **size))
+
+
+def _kept(structure: Structure, *, models: int, starts: int, seed: int) -> dict[str, Any]:
+    outcome = _tried(structure, models, starts, seed)
+    return {
+        "perfect": outcome.perfect,
+        "recovered": outcome.recovered,
+        "at_once": outcome.at_once,
+        "misses": list(outcome.misses),
+        "example": [] if outcome.example is None else [_rows(model) for model in outcome.example],
+    }
+
+
+def _rows(model: Model) -> list[list[float]]:
+    """Of each state its weight, and the probabilities of the leaves' second states."""
+    tables = [model.table(v)[:, 1] for v in range(1, model.tree.n_nodes)]
+    rows: list[list[float]] = np.column_stack([model.table(0)[0], *tables]).tolist()
+    return rows
+
+
 # ---- the page -------------------------------------------------------------------------------------------------
 
 HEAD = """\
 # Merging states of a model that has too many ([Karciauskas2005] 5.3)
 
-Made by `python -m studies.merging --out docs/reproduction/merging.md` in {seconds:.0f} s.
+Made by `python -m studies.merging`, which keeps its results in `studies/results/merging.jsonl`, and
+`python -m studies.merging --table --out docs/reproduction/merging.md`; {made}. Of each structure {models} models.
 
 A random latent class model L is drawn. L', with more states, is fitted to L's distribution until no pattern's
 probability is off by more than {perfect:g} (EM, then Levenberg-Marquardt steps, from at most {starts} random starts).
 Merging gives L back if none of the merged model's probabilities of patterns differs from L's by more than {same:g}.
 `k:r,...` is a structure of k states and leaves of r states; dc is the number of patterns less one. Where two entries
-are divided by a stroke, the source's comes first and ours second.
-
-| L | L' | L' identifiable | ds(L') <= dc | de(L') of ds(L') | source: merging gives L | ours: gives L | nearest .. \
-farthest miss |
-|---|---|---|---|---|---|---|---|
+are divided by a stroke, the source's comes first and ours second. Misses: how far the nearest merged model is from L,
+the largest difference of a pattern's probability.
 """
+
+COLUMNS = ["L", "L'", "L' identifiable", "ds(L') <= dc", "de(L') of ds(L')", "source: merging gives L"]
+COLUMNS += ["ours: gives L", "nearest .. farthest miss"]
 
 SEVERAL = """
 ## Two states too many
@@ -349,74 +388,74 @@ One of them, {name}; a row for each state, its weight and the probabilities of t
 """
 
 
-def page(outcomes: Sequence[Outcome], *, starts: int, seconds: float) -> str:
-    """Write the results as a page."""
-    text = HEAD.format(seconds=seconds, perfect=PERFECT, starts=starts, same=SAME)
-    text += "".join(map(_line, outcomes))
-    for outcome in outcomes:
-        if outcome.structure.extra > 1:
-            text += _several(outcome)
+def page(records: Iterable[Record]) -> str:
+    """Write the page of kept results; every figure on it is theirs."""
+    kept = Answers(list(records))
+    size = kept.size(PART)
+    lines = [(s, kept.of(PART, small=s.name(), large=s.name(s.extra))) for s in STRUCTURES if _known(kept, s)]
+    text = HEAD.format(made=kept.made(), perfect=PERFECT, same=SAME, models=size["models"], starts=size["starts"])
+    text += "\n" + markdown(COLUMNS, [_line(s, answer) for s, answer in lines])
+    text += "".join(_several(s, answer) for s, answer in lines if s.extra > 1)
     text += DIFFERENCES
-    refuting = [o for o in outcomes if o.structure.works == "yes" and o.example is not None]
+    refuting = [(s, answer) for s, answer in lines if s.works == "yes" and answer["example"]]
     if refuting:
-        names = " and ".join(o.structure.name() for o in refuting)
-        text += REFUTED.format(names=names, name=refuting[0].structure.name())
-        text += _example(refuting[0])
-    return text
+        structure, answer = refuting[0]
+        names = " and ".join(f"{s.name()} ({len(own['misses'])} of {own['perfect']})" for s, own in refuting)
+        text += REFUTED.format(names=names, name=structure.name()) + _example(structure, answer)
+    return filled(text)
 
 
-def _line(outcome: Outcome) -> str:
-    s = outcome.structure
+def _known(kept: Answers, structure: Structure) -> bool:
+    return bool(kept.all(PART, small=structure.name(), large=structure.name(structure.extra)))
+
+
+def _line(s: Structure, answer: dict[str, Any]) -> list[str]:
     tree = Tree.star(s.n_states + s.extra, s.leaves)
     ds, de = standard_dimension(tree), effective_dimension(tree)
-    cells = [
+    misses = answer["misses"]
+    return [
         s.name(),
         s.name(s.extra),
         f"{_yes(s.identifiable)} / {_yes(de == ds)}",
         f"{_yes(s.fits)} / {_yes(ds <= prod(s.leaves) - 1)}",
         f"{de} of {ds}",
         s.works,
-        f"{outcome.recovered} of {outcome.perfect} perfect fits ({outcome.models} models)",
-        f"{min(outcome.misses):.0e} .. {max(outcome.misses):.0e}" if outcome.misses else "",
+        f"{answer['recovered']} of {answer['perfect']} perfect fits",
+        f"{min(misses):.0e} .. {max(misses):.0e}" if misses else "",
     ]
-    return f"| {' | '.join(cells)} |\n"
 
 
 def _yes(fact: bool) -> str:
     return "yes" if fact else "no"
 
 
-def _several(outcome: Outcome) -> str:
-    return SEVERAL.format(
-        small=outcome.structure.name(),
-        large=outcome.structure.name(outcome.structure.extra),
-        perfect=outcome.perfect,
-        recovered=outcome.recovered,
-        at_once=outcome.at_once,
-        missed=len(outcome.misses),
-    )
+def _several(s: Structure, answer: dict[str, Any]) -> str:
+    own = {name: answer[name] for name in ("perfect", "recovered", "at_once")}
+    return SEVERAL.format(small=s.name(), large=s.name(s.extra), missed=len(answer["misses"]), **own)
 
 
-def _example(outcome: Outcome) -> str:
-    n = len(outcome.structure.leaves)
-    rows = [["model", "weight", *(f"x{i + 1}" for i in range(n))], ["---"] * (n + 2)]
-    for label, model in zip(("L", "L'"), outcome.example or (), strict=False):
-        for state, weight in enumerate(model.table(0)[0]):
-            values = [weight, *(model.table(v)[state, 1] for v in range(1, n + 1))]
-            rows.append([label, *(f"{value:.6f}" for value in values)])
-    return "\n" + "".join(f"| {' | '.join(row)} |\n" for row in rows)
+def _example(s: Structure, answer: dict[str, Any]) -> str:
+    head = ["model", "weight", *(f"x{i + 1}" for i in range(len(s.leaves)))]
+    rows = [
+        [label, *(f"{value:.6f}" for value in row)]
+        for label, model in zip(("L", "L'"), answer["example"], strict=True)
+        for row in model
+    ]
+    return "\n" + markdown(head, rows)
 
 
 def main(arguments: Sequence[str]) -> None:
     """Run from the command line."""
-    parser = options("merging", __doc__)
-    parser.add_argument("--models", type=int, default=10, help="models of each structure")
-    parser.add_argument("--starts", type=int, default=40, help="most random starts for each model")
+    parser = part_options("merging", __doc__ or "", RESULTS, [PART])
+    parser.add_argument("--models", type=int, default=30, help="models of each structure (default 30)")
+    parser.add_argument("--starts", type=int, default=40, help="most random starts for each model (default 40)")
     given = parser.parse_args(arguments)
-    began = time.perf_counter()
-    outcomes = run(models=given.models, starts=given.starts, seed=given.seed)
-    deliver(page(outcomes, starts=given.starts, seconds=time.perf_counter() - began), given.out)
+    results = Results(given.results)
+    if not given.table:
+        parts = Parts(results, given.fresh, given.parts, any_code=given.any_code)
+        make_all(parts, given.models, given.starts, given.seed)
+    deliver(page(results.read()), given.out)
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    run_main(main)

@@ -41,8 +41,10 @@ class Parts:
         Told what was made.
     left_out : tuple of str
         Parts of the package that the study does not depend on.
+    digits : int
+        Significant digits of what is kept; the default is more than most pages show.
     any_code : bool
-        Whether what other states of the code have made is not made again.
+        Whether what another state of the code has made counts as made: for series that outlast the code.
     """
 
     results: Results
@@ -50,6 +52,7 @@ class Parts:
     only: Sequence[str] = ()
     say: Say = say
     left_out: tuple[str, ...] = NOT_CODE
+    digits: int = 7
     any_code: bool = False
 
     def make(self, part: str, which: Mapping[str, Any], size: Mapping[str, Any], make: Callable[[], Any]) -> None:
@@ -64,14 +67,14 @@ class Parts:
         began = time.process_time()
         answer = make()
         cpu = round(time.process_time() - began, 2)
-        self.results.add({**asked, **version, "cpu": cpu, "answer": _plain(answer)})
+        self.results.add({**asked, **version, "cpu": cpu, "answer": _plain(answer, self.digits)})
         self.say(f"{part} {' '.join(map(str, which.values()))}: {cpu:.1f} s")
 
 
-def _plain(value: Any) -> Any:
-    """As JSON gives it back; numbers to seven digits, which is more than a page shows."""
+def _plain(value: Any, digits: int = 7) -> Any:
+    """As JSON gives it back, with so many significant digits."""
     return json.loads(
-        json.dumps(value, default=lambda v: v.tolist()), parse_float=lambda text: float(f"{float(text):.7g}")
+        json.dumps(value, default=lambda v: v.tolist()), parse_float=lambda text: float(f"{float(text):.{digits}g}")
     )
 
 
@@ -136,7 +139,7 @@ def part_options(name: str, about: str, results: Path, parts: Sequence[str]) -> 
     parser.add_argument("--parts", nargs="+", choices=parts, default=[], help="parts to make (default: all)")
     parser.add_argument("--seed", type=int, default=0, help="seed of all random numbers (default 0)")
     parser.add_argument("--fresh", action="store_true", help="make again what this state of the code has made")
-    parser.add_argument("--any-code", action="store_true", help="do not make again what any state of the code has made")
+    parser.add_argument("--any-code", action="store_true", help="leave alone what another state of the code has made")
     parser.add_argument("--results", type=Path, default=results, metavar="FILE", help=f"default {results.name}")
     parser.add_argument("--table", action="store_true", help="make nothing, only write the page of what is kept")
     parser.add_argument(

@@ -15,8 +15,8 @@ HOME = tempfile.mkdtemp(prefix="latentree-tests-")
 signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background jobs start with Ctrl-C ignored
 os.environ.setdefault("MPLCONFIGDIR", os.path.join(HOME, "matplotlib"))
 configuration.set_hypothesis_home_dir(os.path.join(HOME, "hypothesis"))
-# The same code gives the same verdict: examples follow from the tests themselves and nothing is remembered from an earlier
-# run. ``make explore`` draws new examples each time. No deadline: an example that is slow on a shared machine is not wrong.
+# The same code gives the same verdict: examples follow from the tests themselves and nothing is remembered from an
+# earlier run. ``make explore`` draws new ones. No deadline: an example that is slow on a shared machine is not wrong.
 settings.register_profile(
     "latentree",
     database=None,

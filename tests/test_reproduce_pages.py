@@ -7,12 +7,16 @@ from pathlib import Path
 
 import pytest
 from studies import (
+    cardinality,
+    cardinality_runs,
     estimation,
     identifiability,
+    merging,
     page,
     parts,
     pictures,
     printed_ratios,
+    reuters,
     reversible_jump,
     search,
     searching,
@@ -26,8 +30,10 @@ from studies.results import Results
 
 PAGES = Path(__file__).parents[1] / "docs" / "reproduction"
 STUDIES = {
+    "cardinality": cardinality,
     "estimation": estimation,
     "identifiability": identifiability,
+    "merging": merging,
     "reversible-jump": reversible_jump,
     "search": search,
     "selection": selection,
@@ -65,7 +71,10 @@ def test_pictures_show_what_was_kept_and_are_small(name):
         assert len(svg) < 100_000
 
 
-@pytest.mark.parametrize("module", [page, parts, pictures, printed_ratios, searching, tree_pictures])
+@pytest.mark.parametrize(
+    "module",
+    [page, parts, pictures, printed_ratios, searching, tree_pictures, cardinality_runs, reuters, merging],
+)
 def test_examples_in_docstrings(module):
     assert doctest.testmod(module, optionflags=doctest.NORMALIZE_WHITESPACE).failed == 0
 

@@ -104,14 +104,14 @@ def test_a_latent_node_that_is_not_needed_keeps_one_state():
 
 def test_baselines_are_for_one_latent_node(seven):
     table, skeleton = seven
-    for method in ("FigueiredoJain", "ElidanFriedman", "Ueda"):
+    for method in ("BlekasLikas", "FigueiredoJain", "ElidanFriedman", "Ueda"):
         with pytest.raises(ModelError, match="one latent node; the model has 3"):
             learn(table, method=method, skeleton=skeleton, rng=np.random.default_rng(0))
 
 
 def test_baselines_work_with_missing_cells():
     table = datasets.load("voting")
-    for method in ("FigueiredoJain", "ElidanFriedman", "Ueda"):
+    for method in ("BlekasLikas", "FigueiredoJain", "ElidanFriedman", "Ueda"):
         options = {"n_states": 4} if method == "Ueda" else {}
         found = learn(table, method=method, rng=np.random.default_rng(0), options=options)
         assert found.reason is StopReason.EXHAUSTED

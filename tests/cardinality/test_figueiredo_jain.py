@@ -12,7 +12,8 @@ from latentree._model import Model
 from latentree._table import Table
 from latentree._tree import Tree
 from latentree.cardinality import Neighbourhood, Settings, States, Task, learn
-from latentree.cardinality._figueiredo_jain import _Rows, component_wise_em
+from latentree.cardinality._figueiredo_jain import component_wise_em
+from latentree.cardinality._rows import Rows
 from latentree.score import bic
 
 
@@ -54,7 +55,7 @@ def test_one_state_s_rows_are_those_of_the_engine(data):
     table = data.draw(tables(model.variables))
     assume(table.n_patterns)
     star = Neighbourhood.around(model, table, int(data.draw(st.sampled_from(model.tree.latent.tolist()))))
-    states, rows = star.states, _Rows(star)
+    states, rows = star.states, Rows(star)
     log_joint = star.log_joint(states)
     logs = np.column_stack([rows.log_likelihood(profile) for profile in states.profiles]) + np.log(states.sizes)
     np.testing.assert_allclose(logs - logs[:, :1], log_joint - log_joint[:, :1], atol=1e-8)

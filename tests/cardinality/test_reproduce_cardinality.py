@@ -1,54 +1,120 @@
-"""The study of learning numbers of states: its parts on the smallest data, results kept, pictures drawn."""
+"""The study of learning numbers of states: its parts on the smallest data, results kept, what the page says of them."""
 
 from __future__ import annotations
 
+import gzip
+import json
+
 import numpy as np
 import pytest
-from studies import cardinality
-from studies.cardinality_published import REAL, SYNTHETIC
-from studies.cardinality_runs import Bench, Run, mean
+from studies import cardinality, cardinality_real as real, cardinality_runs, cardinality_shown as shown, reuters
+from studies.cardinality_published import LARGE, REAL, SYNTHETIC
 
 
-def test_real_data_with_results_kept_and_pictures(tmp_path, monkeypatch):
-    arguments = ["--parts", "real", "--sets", "heart,voting", "--limit", "0.2", "--out", str(tmp_path / "page.md")]
-    arguments += ["--results", str(tmp_path / "kept")]
-    cardinality.main(arguments)
-    page = (tmp_path / "page.md").read_text()
-    assert "| Heart | -2388.1 |" in page
-    assert "(within 0.1) on 2, worse on 0" in page.replace("\n", " ")
-    assert "](page-real.svg)" in page
-    picture = (tmp_path / "page-real.svg").read_bytes()
-    assert picture.startswith(b"<?xml")
-    monkeypatch.setattr("studies.cardinality_runs.learn", None)  # nothing is run again
-    cardinality.main(arguments)
-    assert (tmp_path / "page.md").read_text() == page
-    assert (tmp_path / "page-real.svg").read_bytes() == picture
+def test_a_few_runs_make_a_page_that_says_which_are_missing(tmp_path):
+    file, out = tmp_path / "kept.jsonl", tmp_path / "cardinality.md"
+    asked = ["--results", str(file), "--out", str(out), "--data", str(tmp_path), "--parts", "real", "--sets", "heart"]
+    cardinality.main([*asked, "--runs", "2"])
+    kept = file.read_text("utf-8")
+    text = out.read_text("utf-8")
+    assert "Heart 8/8/8" in text and "Voting 10/10/10" in text and "Adult 3/3/3" in text  # of ten runs, of three
+    assert "Of 4 runs of Standard3 and SplitMerge, 4 ended by themselves" in text
+    assert (
+        "| Heart | -2388.1 | -2388.1 | -2388.1 | -2388" in text
+        and "| Voting | -3085.6 | -3085.6 | -3085.6 | not run |" in text
+    )
+    assert (tmp_path / "cardinality-real.svg").exists() == ("cardinality-real.svg" in text)
+    cardinality.main([*asked, "--runs", "2"])
+    assert file.read_text("utf-8") == kept and out.read_text("utf-8") == text  # nothing is made twice
+    cardinality.main([*asked, "--runs", "3"])
+    assert file.read_text("utf-8").startswith(kept) and "Heart 7/7/7" in out.read_text("utf-8")
 
 
-def test_synthetic_data_of_any_size_cost_no_more_than_their_patterns():
-    for n in (10**3, 10**9):
-        table = cardinality._drawn("3:3x3", n, 0, 0)
-        assert table.n == n
-        assert table.n_patterns <= 27
-    again = cardinality._drawn("3:3x3", 10**3, 0, 0)
-    np.testing.assert_array_equal(again.weights, cardinality._drawn("3:3x3", 10**3, 0, 0).weights)
-    assert cardinality._drawn("10:2,2,2,5,5,5", 100, 0, 0).cardinalities.tolist() == [2, 2, 2, 5, 5, 5]
+def test_tables_of_generated_trees_meet_both_conditions():
+    assert not cardinality_runs.second_condition(np.array([[0.7, 0.3], [0.6, 0.4]]))
+    assert cardinality_runs.second_condition(np.array([[0.7, 0.3], [0.4, 0.6]]))
+    for which in ("7, second", "12", "18"):
+        for seed in range(5):
+            model = cardinality_runs.tree_truth(which, seed)
+            tables = [model.table(name) for name in model.tree.names]
+            assert all(t.max(axis=1).min() >= 0.6 for t in tables)
+            assert all(len(t) == 1 or len(set(t.argmax(axis=1))) > 1 for t in tables)
+    first = cardinality_runs.tree_truth("7, first", 0)
+    assert min(first.table(name).max(axis=1).min() for name in first.tree.names) < 0.6
 
 
-def test_a_limit_is_of_work_and_parts_are_named(tmp_path, capsys):
-    table = cardinality._drawn("10:7x2", 10**4, 0, 0)
-    run = Bench(None, 0, 0.05).run(table, ["x", 0], method="Splitting")
-    assert not run.ended
-    assert run.scores == sorted(run.scores)
+def test_simulated_tables_cost_no_more_than_their_patterns():
+    for structure, n in (("3:3x3", 10**9), ("2:4x2", 100), ("10:2,2,2,5,5,5", 100)):
+        model, table = cardinality_runs.drawn(structure, n, 0, 0)
+        assert table().n == n and table().n_patterns <= np.prod(cardinality_runs.widths_of(structure))
+        again = cardinality_runs.drawn(structure, n, 0, 0)[1]()
+        np.testing.assert_array_equal(again.weights, table().weights)
+        if n == 10**9:  # so many rows show the model itself
+            share = table().weights / n
+            known = cardinality_runs._probabilities(model, table().codes)
+            np.testing.assert_allclose(share, known, atol=1e-4)
+
+
+def test_scores_against_time():
+    run = {
+        "score": -5.0,
+        "seconds": 3.0,
+        "trace": [[0.5, -10.0, "start", 1], [1.0, -6.0, "split", 2], [2.0, -5.0, "split", 3]],
+    }
+    other = {**run, "score": -4.0, "trace": [[0.5, -10.0, "start", 1], [1.5, -4.0, "split", 2]]}
+    assert shown.curve([run, other], 1.2) == -8.0 and shown.time_of([run, other], -5.0) == 1.5
+    assert shown.time_of([run], -4.0) is None
+    assert shown.better([run], [other]) == 0 and shown.significantly([run], [other]) == 0
+    low, high = ([{"score": s + d} for d in (0.0, 0.1, 0.2)] for s in (-10.0, -5.0))
+    assert shown.significantly(high, low) == 1 == -shown.significantly(low, high)
+
+
+def test_text_tables_have_the_words_that_tell_most_about_a_topic(tmp_path):
+    documents = [
+        {"split": split, "topics": [topic], "title": title, "body": f"the {word} of {i} said reports"}
+        for split in ("train", "test")
+        for i, (topic, title, word) in enumerate([("corn", "Maize", "harvest")] * 3 + [("earn", "Net", "profit")] * 3)
+    ]
+    documents.append({"split": "train", "topics": ["tin"], "title": "Tin", "body": "tin"})  # a topic of one part only
+    with gzip.open(tmp_path / reuters.FILE, "wt", encoding="utf-8") as file:
+        file.writelines(json.dumps(d) + "\n" for d in documents)
+    pytest.importorskip("sklearn")
+    table = reuters.text_table("corn4", tmp_path)
+    assert sorted(table.names) == ["harvest", "maize", "net", "profit"] and table.weights.sum() == 12
+
+
+def test_traces_tell_what_adjusting_and_merging_did():
+    trace = [[0.1, -9.0, "split", 2], [0.2, -9.0, "merge", 2], [0.5, -8.0, "adjust", 2], [0.7, -7.0, "merge", 1]]
+    run = {"score": -7.0, "seconds": 1.0, "ended": True, "states": {"z": 1}, "trace": trace}
+    assert real._steps(run, "adjust") == [2] and real._gained(run, "merge") and not real._gained(run, "split")
+    text = real._adjusted({**{name: {} for name in real.REAL}, "page": {"SplitMerge": [run]}})
+    assert "| Page | -22766.6 | -22831.0 | -7.0 (1; 1.0 s; 1) | -9.0 (2; 0.20 s; 1) |" in text
+
+
+def test_a_limit_is_of_work_and_parts_are_named(capsys):
+    table = cardinality_runs.drawn("10:7x2", 10**4, 0, 0)[1]()
+    run = cardinality_runs.run(table, [0, 0], 0.05, method="Splitting")
+    scores = [step[1] for step in run["trace"]]
+    assert not run["ended"] and scores == sorted(scores) and run["seconds"] >= 0.05
     with pytest.raises(SystemExit):
         cardinality.main(["--parts", "nothing"])
-    assert "there is no part 'nothing'" in capsys.readouterr().err
+    assert "nothing" in capsys.readouterr().err
 
 
 def test_means_and_what_was_published():
-    runs = [Run(score, 0.0, {"z": 2}, 1.0, True, [], []) for score in (-10.0, -12.0)]
-    assert mean(runs) == "-11.0 ± 12.7"  # t(0.975, 1) = 12.706
+    runs = [{"score": score} for score in (-10.0, -12.0)]
+    assert shown.scored(shown.mean(runs), shown.half(runs)) == "-11.0 ± 12.7"  # t(0.975, 1) = 12.706
     assert len(REAL) == 20
     assert REAL["spambase"].best == -83090.0
-    assert sum(told.stopped for told in REAL.values()) == 6
+    assert {name for name, told in REAL.items() if told.stopped} == set(LARGE)
     assert {structure for structure, sizes in SYNTHETIC.items() if 10**6 in sizes} == set(SYNTHETIC)
+
+
+def test_standard_ends_when_its_score_grows_slowly():
+    made = cardinality_runs._raced(
+        lambda: cardinality_runs.drawn("3:3x3", 10**4, 0, 0)[1](), runs=2, shortest=0.02, longest=0.04, seed=0
+    )
+    assert made["limit"] in (0.02, 0.04) and (made["rate"] < 0.1 or made["limit"] == 0.04)
+    assert [len(made[m]) for m in ("Standard", "Splitting", "screened")] == [2, 2, 1]
+    assert ("StandardFixed" in made) == (shown.significantly(made["Splitting"], made["Standard"]) != 0)
+    assert all(run["ended"] for run in made["screened"])

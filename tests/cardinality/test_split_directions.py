@@ -82,13 +82,13 @@ BY_HAND = {"variance": variance_by_hand, "greedy": greedy_by_hand}
 
 @pytest.mark.parametrize("name", sorted(BY_HAND))
 def test_splitting_follows_the_data_of_the_state_it_splits(voting, model, monkeypatch, name):
-    starts: list[Model] = []
+    starts: list[States] = []
 
-    def restart(self, first, rng, **given):
-        starts.extend(given["starts"])
-        return evaluate(first, voting)
+    def restart_from(self, star, candidates, rng):
+        starts.extend(candidates)
+        return evaluate(star.whole(candidates[0]), voting)
 
-    monkeypatch.setattr(Task, "restart", restart)
+    monkeypatch.setattr(Task, "restart_from", restart_from)
     options = SplittingOptions(direction=name, p=P)
     task = Task(voting, bic, options)
     Splitting(options).advance(task, first_state(task, evaluate(model, voting)), np.random.default_rng(0))
@@ -96,7 +96,7 @@ def test_splitting_follows_the_data_of_the_state_it_splits(voting, model, monkey
     elsewhere = []
     assert len(starts) == 4
     for s, start in enumerate(starts):
-        two = States.of(start.parameters, (2,) * 16).profiles[[s, 4]]
+        two = start.profiles[[s, 4]]
         own = BY_HAND[name](voting, voting.weights * posterior[:, s], ones[s])
         assert agree(two[0] - two[1], own) == pytest.approx(1.0, abs=1e-6)
         elsewhere.append(agree(BY_HAND[name](voting, voting.weights, ones[s]).repeat(2), own))

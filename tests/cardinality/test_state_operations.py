@@ -8,6 +8,7 @@ import pytest
 from hypothesis import assume, given, settings, strategies as st
 from strategies import models, parameters, tables
 
+from latentree import datasets
 from latentree._model import Model
 from latentree._table import Table
 from latentree._tree import Tree
@@ -15,6 +16,7 @@ from latentree._variables import numbered
 from latentree.cardinality import DIRECTIONS, Neighbourhood, States, introduce, merge, remove, split
 from latentree.cardinality._states import FLOOR
 from latentree.errors import ModelError, ParameterError
+from latentree.infer import sample_table
 
 
 @st.composite
@@ -245,3 +247,16 @@ def test_errors_say_what_is_wrong():
         split(model, "z", 0, np.zeros(3))
     with pytest.raises(ParameterError, match="'p'"):
         introduce(model, "z", p=1.0)
+
+
+@pytest.mark.parametrize("tree", ["star", "d7"])
+def test_whole_vectors_are_the_parameters_of_whole_models(tree):
+    made = datasets.generator("d7")
+    table = sample_table(made, 200, np.random.default_rng(0))
+    model = Model.random(Tree.star(3, table.cardinalities, table.names), table.variables, np.random.default_rng(1))
+    model = model if tree == "star" else made
+    for z in model.tree.latent:
+        star = Neighbourhood.around(model, table, int(z))
+        candidates = [star.states.merge(0, b) for b in range(1, star.states.n)]
+        vectors = star.whole_vectors(candidates)
+        np.testing.assert_array_equal(vectors, [star.whole(states).parameters for states in candidates])

@@ -16,7 +16,7 @@ import numpy as np
 
 from .._types import FloatArray
 from ._neighbourhood import Neighbourhood
-from ._states import States, blocks_of
+from ._states import States, blocks_of, equal_blocks
 
 Direction = Callable[[Neighbourhood, FloatArray, float, np.random.Generator], FloatArray]
 """Takes the data of the state, its profile, the length p and a generator."""
@@ -24,13 +24,12 @@ Direction = Callable[[Neighbourhood, FloatArray, float, np.random.Generator], Fl
 
 def random(data: Neighbourhood, profile: FloatArray, p: float, rng: np.random.Generator) -> FloatArray:
     """Draw from [-p, p] so that every neighbour's entries sum to zero and one is p or -p ([Karciauskas2005] 6.2.1)."""
-    parts = []
-    for width in data.widths:
-        drawn = rng.uniform(-1.0, 1.0, width)
-        drawn -= drawn.mean()
-        most = np.abs(drawn).max()
-        parts.append(drawn * (p / most) if most > 0 else np.zeros(width))
-    return np.concatenate(parts)
+    out: FloatArray = rng.uniform(-1.0, 1.0, sum(data.widths))
+    for at in equal_blocks(data.widths):
+        own = out[at] - out[at].mean(axis=1, keepdims=True)
+        most = np.abs(own).max(axis=1, keepdims=True)
+        out[at] = own * np.divide(p, most, out=np.zeros_like(most), where=most > 0)
+    return out
 
 
 def uniform(data: Neighbourhood, profile: FloatArray, p: float, rng: np.random.Generator) -> FloatArray:

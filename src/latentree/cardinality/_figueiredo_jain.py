@@ -12,17 +12,14 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from .._types import FloatArray
 from ..method import Whole, option
 from ..runner import StopReason
 from ._learner import Learner, LearnerState, first_state
 from ._neighbourhood import Neighbourhood, posterior_of
 from ._rounds import new_states
-from ._states import FLOOR, States, blocks_of
+from ._rows import TINY, Rows
+from ._states import States
 from ._task import Settings, Task
-
-TINY = 1e-300
-"""Stands for zero in logarithms, so that every row keeps a state that explains it best."""
 
 
 @dataclass(frozen=True)
@@ -55,17 +52,11 @@ class FigueiredoJain(Learner):
         """Converge, judge, remove the smallest."""
         star = task.star(state.fit.model, task.only_latent(state.fit.model))
         states = component_wise_em(task, star, States.of(np.asarray(state.memory["states"]), star.widths))
-        after = state.considering(task, "annihilate", task.fit_from(star, _smoothed(states)))
+        after = state.considering(task, "annihilate", task.fit_from(star, states.smoothed()))
         if states.n == 1:
             return replace(after, reason=StopReason.EXHAUSTED)
         fewer = states.remove(int(np.argmin(states.sizes)))
         return replace(after, memory={"states": fewer.flat})
-
-
-def _smoothed(states: States) -> States:
-    """No value ruled out: rows that only a state that died could explain must remain possible."""
-    even = np.repeat(1.0 / np.array(states.widths), states.widths)
-    return replace(states, profiles=(1 - FLOOR) * states.profiles + FLOOR * even)
 
 
 def component_wise_em(task: Task, star: Neighbourhood, states: States) -> States:
@@ -74,7 +65,7 @@ def component_wise_em(task: Task, star: Neighbourhood, states: States) -> States
     It ends when a sweep removes no state and changes the log-likelihood by less than the tolerance.
     """
     price = sum(w - 1 for w in star.widths) / 2
-    rows, total = _Rows(star), star.weights.sum()
+    rows, total = Rows(star), star.weights.sum()
     logs = np.column_stack([rows.log_likelihood(profile) for profile in states.profiles])
     before = -np.inf
     for _ in range(task.settings.max_iterations):
@@ -98,36 +89,3 @@ def component_wise_em(task: Task, star: Neighbourhood, states: States) -> States
         if task.clock.expired:
             break
     return states
-
-
-class _Rows:
-    """The rows of a star, for one state at a time."""
-
-    def __init__(self, star: Neighbourhood) -> None:
-        blocks = blocks_of(star.widths)
-        soft = {e.node - 1 for e in star.evidence if e.likelihood is not None}
-        self.seen = star.indicators()[0]
-        self.blocks = blocks
-        self.hard = np.array([i not in soft for i, b in enumerate(blocks) for _ in range(b.stop - b.start)], dtype=bool)
-        self.values = np.ascontiguousarray(self.seen[:, self.hard])
-        self.soft = [blocks[i] for i in sorted(soft)]
-
-    def log_likelihood(self, profile: FloatArray) -> FloatArray:
-        """Log P(row | state) up to a number that is the same for all states."""
-        out: FloatArray = self.values @ np.log(np.maximum(profile[self.hard], TINY))
-        for b in self.soft:
-            out = out + np.log(np.maximum(self.seen[:, b] @ profile[b], TINY))
-        return out
-
-    def profile(self, weights: FloatArray, before: FloatArray) -> FloatArray:
-        """The M-step of one state whose share of the rows is given; what is not observed keeps its distribution."""
-        counts = np.zeros_like(before)
-        counts[self.hard] = weights @ self.values
-        for b in self.soft:
-            joint = self.seen[:, b] * before[b]
-            counts[b] = (weights / np.maximum(joint.sum(axis=1), TINY)) @ joint
-        out = before.copy()
-        for b in self.blocks:
-            if counts[b].sum() > 0:
-                out[b] = counts[b] / counts[b].sum()
-        return out

@@ -7,6 +7,7 @@ model, whatever the tree. For a latent class model it is the whole model.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
@@ -156,6 +157,12 @@ class Neighbourhood:
     def whole(self, states: States) -> Model:
         """The whole model with these states at the node."""
         return with_states(self.model, self.nodes[1:], states)
+
+    def whole_vectors(self, candidates: Sequence[States]) -> FloatArray:
+        """Parameters of the whole model with each of several sets of states at the node, a row each."""
+        if self.nodes == tuple(range(self.model.tree.n_nodes)):  # a latent class model: they are all there is
+            return np.stack([states.flat for states in candidates])
+        return np.stack([self.whole(states).parameters for states in candidates])
 
 
 def posterior_of(log_joint: FloatArray) -> FloatArray:

@@ -118,5 +118,4 @@ def _best_fit(task: Task, star: Neighbourhood, candidates: list[States], rng: np
     q = task.settings.q_merge
     if task.settings.local and not star.is_whole:
         return task.fit(star.whole(task.fit_states(star, candidates, q=q)[0]))
-    models = [star.whole(c) for c in candidates]
-    return task.restart(models[0], rng, starts=models, q=q)
+    return task.restart_from(star, candidates, rng, q=q)

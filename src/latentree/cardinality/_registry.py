@@ -53,12 +53,14 @@ LEARNERS: Registry[Entry] = Registry(
         "HLCSplitMerge": _SPLIT_MERGE,
         "HLCStandard3": _STANDARD3,
         "HLCStandardFixed": _FIXED,
+        "IntroduceRemove": _entry("_introduce_remove:IntroduceRemove", "introducing, removing and adjusting states"),
+        "BlekasLikas": _entry("_blekas_likas:BlekasLikas", "adding states, each begun at a part of the data"),
         "FigueiredoJain": _entry("_figueiredo_jain:FigueiredoJain", "removing states from too many"),
         "ElidanFriedman": _entry("_elidan_friedman:ElidanFriedman", "merging states that hold one row each"),
         "Ueda": _entry("_ueda:Ueda", "splitting one state and merging two others", fixed=True),
     },
 )
-"""Learners by name. Karciauskas' HLC algorithms are the same on a tree with several latent nodes. The last three are
+"""Learners by name. Karciauskas' HLC algorithms are the same on a tree with several latent nodes. The last four are
 baselines that [Karciauskas2005] describes (3.1.2, 3.3), for one latent node."""
 
 

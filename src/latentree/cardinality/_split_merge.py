@@ -90,5 +90,4 @@ class Splitting(Learner):
             split_along(own.direction, states, s, data, own.p, rng, clip=True)
             for s, data in enumerate(star.shares(states))
         ]
-        models = [star.whole(states) for states in candidates]
-        return task.restart(models[0], rng, starts=models)
+        return task.restart_from(star, candidates, rng)

@@ -26,6 +26,14 @@ def blocks_of(widths: tuple[int, ...]) -> list[slice]:
     return [slice(a, b) for a, b in pairwise(ends)]
 
 
+@lru_cache(maxsize=256)
+def equal_blocks(widths: tuple[int, ...]) -> tuple[NDArray[np.intp], ...]:
+    """Where the probabilities of neighbours stand in a profile: an array [neighbours, width] for each width."""
+    begin = np.cumsum((0, *widths[:-1]), dtype=np.intp)
+    of = np.array(widths, dtype=np.intp)
+    return tuple(begin[of == w][:, None] + np.arange(w) for w in sorted(set(widths)))
+
+
 def xlogx(x: FloatArray) -> FloatArray:
     """Compute x log x, which is zero at zero."""
     out: FloatArray = x * np.log(np.where(x > 0, x, 1.0))
@@ -147,6 +155,11 @@ class States:
         sizes = sizes / total if total > 0 else np.full(len(sizes), 1.0 / len(sizes))
         return States(sizes, np.delete(self.profiles, s, axis=0), self.widths)
 
+    def smoothed(self) -> States:
+        """No value ruled out: rows that only a state taken away could explain must remain possible."""
+        even = np.repeat(1.0 / np.array(self.widths), self.widths)
+        return States(self.sizes, (1 - FLOOR) * self.profiles + FLOOR * even, self.widths)
+
     def merge(self, a: int, b: int) -> States:
         """Make one state of two, their average weighted by size (definition 5.2). It takes the place of the first."""
         a, b = self._checked(a), self._checked(b)
@@ -166,11 +179,12 @@ class States:
 
     def _shortened(self, profile: FloatArray, direction: FloatArray) -> FloatArray:
         out = np.zeros_like(profile)
-        for b in self.blocks:
-            own, r = profile[b], direction[b]
-            room = np.minimum(own - FLOOR, 1 - FLOOR - own)  # on both sides, since one state goes each way
-            if (room >= 0).all() and np.abs(r).max() > 0:
-                out[b] = r * min(1.0, float((room[r != 0] / np.abs(r[r != 0])).min()))
+        room = np.minimum(profile - FLOOR, 1 - FLOOR - profile)  # on both sides, since one state goes each way
+        with np.errstate(divide="ignore", invalid="ignore"):
+            most = np.where(direction != 0, room / np.abs(direction), np.inf)
+        for at in equal_blocks(self.widths):
+            inside = (room[at] >= 0).all(axis=1) & (direction[at] != 0).any(axis=1)
+            out[at[inside]] = direction[at[inside]] * np.minimum(1.0, most[at[inside]].min(axis=1, keepdims=True))
         return out
 
     def _clipped(self, profiles: FloatArray) -> FloatArray:

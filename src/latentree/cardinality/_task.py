@@ -132,14 +132,19 @@ class Task:
         model: Model,
         rng: np.random.Generator,
         *,
-        starts: Sequence[Model] = (),
         n_init: int | None = None,
-        q: float | None = None,
     ) -> Fit:
-        """Multiple restart EM: from given models of one structure, or from ``n_init`` random points."""
-        given = np.stack([m.parameters for m in starts]) if starts else None
-        n, q = n_init or len(starts), q or self.settings.q
-        return _not_interrupted(restart_em(model, self.table, rng=rng, n_init=n, starts=given, q=q, **self._em))
+        """Multiple restart EM from ``n_init`` random points."""
+        own = {"n_init": n_init, "q": self.settings.q, **self._em}
+        return _not_interrupted(restart_em(model, self.table, rng=rng, **own))
+
+    def restart_from(
+        self, star: Neighbourhood, candidates: Sequence[States], rng: np.random.Generator, *, q: float | None = None
+    ) -> Fit:
+        """Multiple restart EM of the whole model, from several sets of states of equal number at the node."""
+        starts = star.whole_vectors(candidates)
+        own = {"n_init": len(starts), "starts": starts, "q": q or self.settings.q, **self._em}
+        return _not_interrupted(restart_em(star.whole(candidates[0]), self.table, rng=rng, **own))
 
     @property
     def _em(self) -> dict[str, Any]:
