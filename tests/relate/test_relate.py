@@ -10,6 +10,7 @@ import pytest
 from worlds import BETA, world
 
 import latentree as lt
+from latentree.formats._columns import Column
 from latentree.relate import item_tests, relate
 from latentree.relate._design import Reading, design_of, values_of
 
@@ -346,6 +347,13 @@ def test_columns_are_numbers_or_categories():
         design_of("n + ", columns)
     with pytest.raises(lt.DataError, match=r"no column 'm'"):
         design_of("m", columns)
+
+
+def test_missing_codes_of_covariates_also_name_labelled_answers():
+    """As for the items: a file that labels 9 "refused" has a covariate whose 9 can be named as missing."""
+    column = Column(np.array([0, 1, 2], np.int32), ("no", "yes", "refused"), synonyms={"no": "1", "refused": "9"})
+    assert values_of(column, "q", Reading(missing=("9",))).cells() == ["no", "yes", None]
+    assert values_of(column, "q", Reading(missing=("refused",))).cells() == ["no", "yes", None]
 
 
 def test_missing_values(data):

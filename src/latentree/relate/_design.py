@@ -88,7 +88,7 @@ def values_of(raw: Any, name: str, reading: Reading = READING, levels: tuple[Any
     """
     column = column_from(raw, name)
     plain = column.levels.tolist() if isinstance(column.levels, np.ndarray) else list(column.levels)
-    gone = Missing(reading.missing).among(column.levels, column.untyped) if plain else np.zeros(0, dtype=bool)
+    gone = Missing(reading.missing).of(column) if plain else np.zeros(0, dtype=bool)
     pairs = zip(plain, gone, strict=True)
     cells = [None if lost else _read(cell, column.untyped, reading.decimal) for cell, lost in pairs]
     numeric = not column.declared and all(_is_number(c) for c in cells if c is not None)
