@@ -153,9 +153,9 @@ def test_one_probability_at_the_boundary_is_named():
     row = [0.3, 0.7]
     tables = {"z": [0.6, 0.4], "x1": [[0.2, 0.3, 0.5], [0.0, 0.4, 0.6]], "x2": [row, row[::-1]], "x3": [row, row[::-1]]}
     text = codes_of(with_parameters(fit, tables))["boundary"].text
-    assert text.startswith("One of the 14 probabilities is 0 or 1, P(x1: 0 | class1) = 0, so that")
+    assert text.startswith("One of the 14 probabilities is 0 or 1, P(x1: 0 | class1) = 0, so some rows")
     many = codes_of(with_parameters(fit, {**tables, "x2": [[0, 1], row]}))["boundary"].text
-    assert many.startswith("3 of the 14 probabilities are 0 or 1, so that")
+    assert many.startswith("3 of the 14 probabilities are 0 or 1, so some rows")
 
 
 def test_weights_that_sum_to_one_make_no_class_empty():

@@ -231,7 +231,7 @@ def test_ctrl_c_in_a_bootstrap_test_keeps_those_before(run, monkeypatch):
     monkeypatch.setattr(comparison, "bootstrap_tests", second_is_broken)
     done = run("compare", "carcinoma", "--classes", "1-4", "--bootstrap", "19", code=130)
     assert "1 against 2" in done.stdout and "2 against 3" not in done.stdout and len(made) == 2
-    assert "these are the fits and tests so far" in done.stderr
+    assert "these are the results so far" in done.stderr
 
 
 def test_garbage_is_collected_again_after_a_command(run):

@@ -188,7 +188,7 @@ def test_reasons_to_stop():
     assert short.reason is StopReason.ITERATIONS and len(short.trace) == 6
     late = em(start, table, tol=0.0, budget=Budget(seconds=0.0))
     assert late.reason is StopReason.TIME and len(late.trace) >= 1
-    assert "Allow more seconds" in str(late.reason)
+    assert "Allow more time" in str(late.reason)
 
 
 def test_impossible_data_say_so():

@@ -104,7 +104,7 @@ def command(
             click.echo()
             _show_marginals(marginals)
     if stopped:
-        note(f"Interrupted: these are the fits{'' if comparison.interrupted else ' and what came after them'} so far.")
+        note(f"Interrupted: these are the {'fits' if comparison.interrupted else 'results'} so far.")
     return INTERRUPTED if stopped else 0
 
 

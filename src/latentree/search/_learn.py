@@ -24,7 +24,7 @@ from ._columns import by_content
 from ._criterion import Criterion, Score
 from ._independence import independent, shares
 from ._registry import DEFAULT, METHODS
-from ._task import SAME, Point, SearchMethod, State, Task
+from ._task import AGREE, Point, SearchMethod, State, Task
 
 OnStep = Callable[[Step], None]
 
@@ -78,7 +78,7 @@ class Run:
     @property
     def found(self) -> int:
         """How many starts ended at the best score."""
-        return sum(end > max(self.ends) - SAME for end in self.ends)
+        return sum(end > max(self.ends) - AGREE for end in self.ends)
 
     @property
     def model(self) -> Model:

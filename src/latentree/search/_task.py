@@ -36,7 +36,9 @@ Generator = np.random.Generator
 
 
 SAME = 0.5
-"""Scores that differ by less are those of one end."""
+"""A gain below is not worth another round."""
+AGREE = 0.1
+"""Starts whose scores differ by less have found the same: EM stops about this far from its limit."""
 
 
 @dataclass(frozen=True)
