@@ -37,7 +37,7 @@ def test_two_latents_are_fitted_compared_and_written(tmp_path):
     assert told["states"] == [1, 3] and told["n_parameters"] == 23
     model = load(out)
     assert model.provenance["states"] == "1x3" and model.tree.cardinality[0] == 3
-    assert "1.3" in run("show", out).stdout
+    assert "1x3" in run("show", out).stdout
 
 
 def test_pairs_of_states_come_in_the_order_of_both_sizes(tmp_path):
@@ -47,7 +47,7 @@ def test_pairs_of_states_come_in_the_order_of_both_sizes(tmp_path):
     assert (np.diff(first) <= 0).all() and (np.diff(second) <= 0).all()
     np.testing.assert_allclose(np.outer(first, second).ravel(), load(out).table(0)[0], atol=1e-12)
     shown = run("two-latents", "values", "--states", "2x2").stdout
-    assert "The two latent variables" in shown and "1.1" in shown and "2.2" in shown
+    assert "The two latent variables" in shown and "1x1" in shown and "2x2" in shown
 
 
 @pytest.mark.parametrize("given", ["2", "2x", "x3", "0x2", "2x3x4", "200x200", "2x3,"])
@@ -69,6 +69,39 @@ def test_the_candidate_method_is_that_of_python():
     assert told[0]["log_marginal"] == pytest.approx(one.log_marginal, abs=1e-9)  # known exactly
     shown = run("compare", "carcinoma", "--classes", "2", "--candidate", "100").stdout
     assert "P(classes | data)" in shown and "100 sweeps" in shown
+
+
+def test_the_candidate_method_says_where_it_is_not_reliable(tmp_path):
+    """On noise few sweeps come near any parameters of several classes: no probability is made of that."""
+    data = tmp_path / "noise.csv"
+    cells = np.random.default_rng(0).choice(["a", "b"], (500, 10))
+    data.write_text("\n".join(",".join(row) for row in [[f"q{i}" for i in range(10)], *cells.tolist()]))
+    done = run("compare", data, "--classes", "1-3", "--candidate", "300", "--json")
+    told = json.loads(done.stdout)["candidate"]
+    assert told[0]["reliable"] and not told[2]["reliable"]
+    assert all(own["posterior"] is None for own in told)
+    assert "not reliable here for" in run("compare", data, "--classes", "3", "--candidate", "300").output
+
+
+def test_the_candidate_method_makes_counts_of_weights_once(tmp_path, monkeypatch):
+    """Weights that are not whole become counts at random, but the same for all numbers of classes."""
+    table = datasets.load("carcinoma")
+    lines = ["w," + ",".join(table.names)]
+    lines += [f"{w + 0.5}," + ",".join(f"s{c}" for c in row) for w, row in zip(table.weights, table.codes, strict=True)]
+    data = tmp_path / "weighted.csv"
+    data.write_text("\n".join(lines))
+    seen = []
+
+    def spy(table, k, **options):
+        seen.append(table.weights)
+        return candidate(table, k, **options)
+
+    monkeypatch.setattr("latentree.bayes.candidate", spy)
+    document("compare", data, "--weights", "w", "--candidate", "20", "--classes", "1-4")
+    assert len(seen) == 4 and all(np.array_equal(own, seen[0]) for own in seen)
+    assert np.array_equal(seen[0], np.round(seen[0]))
+    short = candidate(table, 2, rng=np.random.default_rng(0), n_sweeps=1)
+    assert np.isnan(short.standard_error)
 
 
 def test_the_candidate_method_has_a_limit_of_classes_and_of_time():

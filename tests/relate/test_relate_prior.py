@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 
 import numpy as np
+import pandas as pd
 import pytest
 from worlds import brute_log_likelihood, hessian, world
 
@@ -131,6 +132,37 @@ def test_the_scale_of_survey_weights_does_not_matter(data):
         one, other = (relate(model, frame, "x", sample_weight=c * weights, prior=prior, **design) for c in (1.0, 250.0))
         assert other.beta == pytest.approx(one.beta, abs=1e-6)
         assert other.covariance == pytest.approx(one.covariance, rel=1e-4, abs=1e-9)
+        assert other.prior == pytest.approx(one.prior, rel=1e-4)  # told in cases, as it is asked for
+        assert prior == "auto" or one.prior == pytest.approx(prior)
+
+
+def test_a_prior_that_would_dissolve_a_class_is_not_used():
+    """Two classes that differ in one item: under the default prior one of them would have no member."""
+    rng = np.random.default_rng(35)
+    n, k, j = int(rng.choice([80, 150, 400])), int(rng.choice([2, 3])), 6
+    x = rng.normal(size=(n, 2))
+    beta = rng.normal(size=(k, 2)) * 1.2
+    beta[0] = 0
+    p = np.exp(x @ beta.T)
+    member = np.array([rng.choice(k, p=q) for q in p / p.sum(axis=1, keepdims=True)])
+    profiles = rng.choice([0.2, 0.8], size=(k, j))
+    items = (rng.random((n, j)) < profiles[member]).astype(int)
+    frame = pd.DataFrame(items, columns=[f"i{i}" for i in range(j)]).assign(x=x[:, 0], y=x[:, 1])
+    table = lt.Table.from_frame(frame[[f"i{i}" for i in range(j)]])
+    model = lt.fit_classes(table, k, rng=np.random.default_rng(0), n_init=8).model
+    for method in ("two-step", "three-step"):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            found = relate(model, frame, ["x", "y"], method=method)
+            plain = relate(model, frame, ["x", "y"], method=method, prior=None)
+        assert any("a class would vanish" in own for own in found.warnings)
+        assert found.prior == 1.0 and found.beta == pytest.approx(plain.beta)
+
+
+def test_the_bootstrap_wants_a_generator(data):
+    frame, model = data
+    with pytest.raises(lt.ParameterError, match="Generator"):
+        relate(model, frame, "x", bootstrap=5, rng=5)
 
 
 @pytest.mark.parametrize("method", ["one-step", "two-step", "three-step", "bch"])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import inf, log
+from math import inf, log, nan
 
 import numpy as np
 from scipy.special import gammaln, xlogy
@@ -36,7 +36,8 @@ class Candidate:
     log_marginal : float
         The estimate.
     standard_error : float
-        Its Monte Carlo standard error, from one run: too small if the chain has not been everywhere.
+        Its Monte Carlo standard error, from one run: too small if the chain has not been everywhere; nan after
+        one sweep. Near 1, a single sweep decides, and the estimate is far too high.
     weights, theta : float arrays [k] and [k, cells]
         The parameters theta* it was taken at.
     n_sweeps : int
@@ -123,7 +124,9 @@ def candidate(
     log_density = np.concatenate(logs)
     top = float(log_density.max())
     ratio = np.exp(log_density - top)
-    error = 0.0 if np.ptp(ratio) == 0 else float(ratio.std() / ratio.mean() / np.sqrt(effective_samples(ratio)))
+    error = nan if len(ratio) < 2 else 0.0
+    if np.ptp(ratio) > 0:
+        error = float(ratio.std() / ratio.mean() / np.sqrt(effective_samples(ratio)))
     denominator = top + log(float(ratio.mean())) if top > -inf else -inf
     estimate = _log_joint(target, table, weights, theta) - denominator
     return Candidate(estimate, error, weights, theta, len(log_density))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, TypedDict
 
 import click
@@ -24,8 +25,8 @@ if TYPE_CHECKING:
 
 __all__ = ["command"]
 
-MOST_CLASSES = 12
-"""Of the candidate method, which averages over all names of the classes."""
+RELIABLE = 0.5
+"""Standard error of ln P(data | classes) up to which the candidate method is believed: near 1, one sweep decides."""
 
 EXAMPLES = """
 latentree compare carcinoma --classes 1-5
@@ -81,6 +82,8 @@ def command(
     for name in scores:
         SCORES.find(name, owner="compare", parameter="scores")
     Outputs("compare", {"--resume": (CHECKPOINT, options["resume"]), "--tables": (TABLES, tables)}, [data])
+    if candidate is not None:
+        _check_candidate(options["classes"])
     source, table = read_to_learn(data, options)
     comparison = fitted(table, options, scores, baseline=True, clock=clock_for(options["time_limit"], table))
     tests: Tests = {}
@@ -150,14 +153,22 @@ def _tested(tests: Tests, table: Table, comparison: Comparison, n_replicates: in
     return False
 
 
+def _check_candidate(numbers: Sequence[int]) -> None:
+    from ..bayes._candidate import MOST_CLASSES
+
+    if max(numbers) > MOST_CLASSES:
+        raise click.UsageError(f"--candidate is for at most {MOST_CLASSES} classes: leave out larger numbers.")
+
+
 class Marginal(TypedDict):
-    """An estimate of ln P(data | number of classes)."""
+    """An estimate of ln P(data | number of classes); the posterior is None where one of them is not reliable."""
 
     n_classes: int
     log_marginal: float
     standard_error: float
     n_sweeps: int
-    posterior: float
+    reliable: bool
+    posterior: float | None
 
 
 def _estimated(
@@ -166,27 +177,29 @@ def _estimated(
     """Estimate the marginal likelihood of each number of classes, as ``found``; whether Ctrl-C ended it."""
     import numpy as np
 
-    from ..bayes import candidate
+    from ..bayes import candidate, with_counts
     from .limit import clock_for
     from .progress import meter
 
     clock = clock_for(options["time_limit"], table)
     numbers = [row["n_classes"] for row in comparison.table]
-    if max(numbers) > MOST_CLASSES:
-        raise click.UsageError(f"--candidate is for at most {MOST_CLASSES} classes: leave out larger numbers.")
+    table = with_counts(table, np.random.default_rng(options["seed"]))  # the same for all numbers of classes
     try:
         with meter(len(numbers)) as shown:
             for k, fit in zip(numbers, comparison.fits, strict=True):
                 shown.watch(k)
                 rng = np.random.default_rng([options["seed"], k])
-                own = candidate(table, k, rng=rng, n_sweeps=n_sweeps, fit=fit, budget=clock)
+                own = candidate(table, k, rng=rng, n_sweeps=n_sweeps, at="completion", fit=fit, budget=clock)
+                # no probability of the data averaged over a prior is above the largest
+                possible = own.log_marginal <= fit.log_likelihood + RELIABLE
                 found.append(
                     {
                         "n_classes": k,
                         "log_marginal": own.log_marginal,
                         "standard_error": own.standard_error,
                         "n_sweeps": own.n_sweeps,
-                        "posterior": 0.0,
+                        "reliable": own.standard_error <= RELIABLE and possible,
+                        "posterior": None,
                     }
                 )
     except KeyboardInterrupt:
@@ -200,6 +213,8 @@ def _set_posteriors(found: list[Marginal]) -> None:
     """P(classes | data) of the numbers that were reached, all of them equally probable before."""
     from math import exp
 
+    if not all(own["reliable"] for own in found):
+        return
     top = max((own["log_marginal"] for own in found), default=0.0)
     total = sum(exp(own["log_marginal"] - top) for own in found)
     for own in found:
@@ -213,15 +228,22 @@ def _show_marginals(found: list[Marginal]) -> None:
         [
             str(own["n_classes"]),
             f"{own['log_marginal']:,.2f}",
-            f"{own['standard_error']:.2f}",
-            f"{own['posterior']:.3f}",
+            f"{own['standard_error']:.2f}" if own["n_sweeps"] > 1 else "-",
+            "-" if own["posterior"] is None else f"{own['posterior']:.3f}",
         ]
         for own in found
     ]
     sweeps = min(own["n_sweeps"] for own in found)
-    click.echo(f"ln P(data | classes) by the candidate method, {sweeps:,} sweeps; higher is better")
+    plural = "sweep" if sweeps == 1 else "sweeps"
+    click.echo(f"ln P(data | classes) by the candidate method, {sweeps:,} {plural}; higher is better")
     head = ["classes", "ln P(data | classes)", "s.e.", "P(classes | data)"]
     grid(head, rows, right=head)
+    doubtful = [str(own["n_classes"]) for own in found if not own["reliable"]]
+    if doubtful:
+        note(
+            f"The candidate method is not reliable here for {', '.join(doubtful)} classes: too few sweeps come near "
+            "the parameters that it is taken at. Use more sweeps, or 'latentree sample' for P(classes | data)."
+        )
 
 
 def _plain_test(k: int, test: BootstrapLrt | LatentreeError) -> dict[str, Any]:

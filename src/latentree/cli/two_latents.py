@@ -123,7 +123,7 @@ def _ordered(fit: TwoLatentsFit) -> TwoLatentsFit:
     k1, k2 = fit.n_states
     order = (first[:, None] * k2 + second).ravel()
     ordered = reordered_states(fit, 0, order)
-    names = [f"{i + 1}.{j + 1}" for i in range(k1) for j in range(k2)]
+    names = [f"{i + 1}x{j + 1}" for i in range(k1) for j in range(k2)]
     found: TwoLatentsFit = replace(fit, model=renamed(ordered.model, classes=names), counts=ordered.counts)
     return found
 

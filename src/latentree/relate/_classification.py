@@ -9,6 +9,7 @@ import numpy as np
 
 from .._lazy import cached_property
 from .._types import FloatArray, IndexArray
+from ..errors import Advice, DataError
 from ._measurement import FirstStep
 
 __all__ = ["Assignment", "Classification"]
@@ -54,7 +55,14 @@ class Classification:
     @cached_property
     def inverse(self) -> FloatArray:
         """Inverse of the table of errors."""
-        own: FloatArray = np.linalg.inv(self.errors).astype(np.float64)
+        try:
+            own: FloatArray = np.linalg.inv(self.errors).astype(np.float64)
+        except np.linalg.LinAlgError:
+            raise DataError(
+                "The assignment of rows says nothing about some classes, so that it cannot be corrected for errors. "
+                "Use fewer classes, or {method}.",
+                method=Advice("method", "one-step"),
+            ) from None
         return own
 
     @cached_property

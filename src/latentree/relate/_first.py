@@ -29,16 +29,21 @@ KNOWN = 0.5
 ROUNDS = 2
 """Times that the prior follows from the information under the one before; a third changes it by less than a percent."""
 
+LEAST_SHARE = 0.25
+"""A class may lose so much of its size to the prior, and must keep a case; otherwise the prior has dissolved it."""
+
 AT_MAXIMUM = 1e-3
-"""A step of EM promises less than this where a model is at the maximum of the likelihood, and more where it was fitted
-with a prior that matters, or to other rows."""
+"""A step of EM promises less than this, in cases, where a model is at the maximum of the likelihood, and more where it
+was fitted with a prior that matters, or to other rows."""
 
 First = tuple[Items, FloatArray]
 """A measurement part and the class sizes."""
 
 
-def against_bias(part: Items, sizes: FloatArray, weights: FloatArray, unit: float = 1.0) -> First:
+def against_bias(part: Items, sizes: FloatArray, weights: FloatArray, unit: float = 1.0) -> First | None:
     """The posterior mode under a prior that removes most of the bias of the maximum of the likelihood.
+
+    None where there is no such mode: the information is singular, or a class would dissolve.
 
     Parameters
     ----------
@@ -49,21 +54,23 @@ def against_bias(part: Items, sizes: FloatArray, weights: FloatArray, unit: floa
     unit : float
         What a case counts for.
     """
-    cases = KNOWN
+    cases, before = KNOWN, sizes
     for _ in range(ROUNDS):
         part, sizes = refitted(Items(part.data, part.tables, 1.0 + cases * unit), sizes, weights, 1e-4)
         found = curvature(_point(part, sizes, weights))
         (known, complete), (regular, observed) = np.linalg.slogdet(found.complete), np.linalg.slogdet(found.information)
         if not (known > 0 and regular > 0):
-            break
+            return None
         cases = KNOWN * float(np.exp((complete - observed) / len(found.complete)))
-    return refitted(Items(part.data, part.tables, 1.0 + cases * unit), sizes, weights)
+    part, sizes = refitted(Items(part.data, part.tables, 1.0 + cases * unit), sizes, weights)
+    least = np.maximum(LEAST_SHARE * before, np.minimum(before, unit / weights.sum()))
+    return (part, sizes) if np.all(sizes >= least) else None
 
 
-def at_maximum(part: Items, sizes: FloatArray, weights: FloatArray) -> bool:
-    """Whether class sizes and probabilities maximise the likelihood of these rows."""
+def at_maximum(part: Items, sizes: FloatArray, weights: FloatArray, unit: float = 1.0) -> bool:
+    """Whether class sizes and probabilities maximise the likelihood of these rows; a case counts for ``unit``."""
     here = _point(part, sizes, weights)
-    return bool(here.em_step().objective - here.objective < AT_MAXIMUM)
+    return bool(here.em_step().objective - here.objective < AT_MAXIMUM * unit)
 
 
 def refitted(part: Items, sizes: FloatArray, weights: FloatArray, tol: float = PRECISE) -> First:

@@ -118,7 +118,7 @@ def relate(
         return pooled([relate(model, own, covariates, outcome, **options) for own in data])
     task = prepare(model, data, covariates, outcome, **options)
     asked = task.options
-    if asked.bootstrap is not None and asked.rng is None:
+    if asked.bootstrap is not None and not isinstance(asked.rng, np.random.Generator):
         raise bad_parameter("rng", "relate", "a numpy.random.Generator for the bootstrap", asked.rng)
     found = solve(task)
     errors = _errors(task)
@@ -197,7 +197,7 @@ def _bootstrapped(task: Task, found: Solution, n: int, rng: np.random.Generator)
         estimate = replace(estimate, covariance=spread, scores=None)
     spreads = [_covariance([own[j] for own in outcomes]) for j in range(len(found.outcomes))]
     kept = tuple(replace(own, covariance=c) for own, c in zip(found.outcomes, spreads, strict=True))
-    return Solution(found.first, estimate, kept)
+    return replace(found, estimate=estimate, outcomes=kept)
 
 
 def _covariance(replicates: Sequence[FloatArray]) -> FloatArray:

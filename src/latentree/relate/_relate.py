@@ -40,7 +40,7 @@ ROUGH = 1e-6
 KINDS = OneOf("continuous", "categorical", "count", None)
 
 HELD = 25.0
-"""Change of log-odds over the range of a covariate that no rows can ask for."""
+"""Change of log-odds over the range of a covariate beyond which only a penalty can have kept a coefficient finite."""
 
 SOFTENING = 1e-3
 """Weight of the even distribution in the start of one-step estimation: probabilities of zero can then come back."""
@@ -315,12 +315,13 @@ class Solution:
     first: FirstStep
     estimate: Estimate | None
     outcomes: tuple[Outcome, ...]
+    unit: float = 1.0  # what a case counts for
 
     @property
     def prior(self) -> float:
-        """Dirichlet parameter that the items were estimated again with, 1 if they were not."""
+        """Dirichlet parameter that the items were estimated again with, in cases; 1 if they were not."""
         items = self.first.measurement
-        return items.prior if isinstance(items, Items) else 1.0
+        return 1.0 + (items.prior - 1.0) / self.unit if isinstance(items, Items) else 1.0
 
 
 def solve(task: Task, sample: Sample | None = None, start: Solution | None = None) -> Solution:
@@ -348,7 +349,7 @@ def solve(task: Task, sample: Sample | None = None, start: Solution | None = Non
         )
         for name, values in sample.outcomes.items()
     )
-    return Solution(first, estimate, outcomes)
+    return Solution(first, estimate, outcomes, sample.case)
 
 
 def _first(task: Task, sample: Sample, start: Solution | None) -> FirstStep:
@@ -364,8 +365,15 @@ def _first(task: Task, sample: Sample, start: Solution | None) -> FirstStep:
         if asked.dirichlet > 1:
             again = Items(part.data, part.tables, 1.0 + (asked.dirichlet - 1.0) * unit)
             part, sizes = refitted(again, sizes, weights)
-        elif asked.prior == "auto" and asked.method != "one-step" and at_maximum(part, sizes, weights):
-            part, sizes = against_bias(part, sizes, weights, unit)
+        elif asked.prior == "auto" and asked.method != "one-step" and at_maximum(part, sizes, weights, unit):
+            found = against_bias(part, sizes, weights, unit)
+            if found is None:
+                task.warn(
+                    "The items were not estimated again with a prior, under which a class would vanish. Look whether "
+                    "fewer classes do, or use {method}.",
+                    method=Advice("method", "one-step"),
+                )
+            part, sizes = found or (part, sizes)
     return first_step(part, sizes, sample.sampling, exact=exact)
 
 
@@ -441,7 +449,7 @@ def _check(task: Task, found: Estimate, sample: Sample) -> None:
                 reference=task.labels[task.reference],
                 penalty=Advice("penalty", 0.1),
             )
-        if task.options.for_covariates == "bch" and far.max() > HELD:
+        if task.options.for_covariates == "bch" and task.options.penalty is not None and far.max() > HELD:
             task.warn(
                 "Only the penalty keeps the coefficient of '{term}' in class '{own}' finite ({value:.0f}): some "
                 "weights of BCH are negative, and a class weighs less than nothing on one side of it. Use {three}.",

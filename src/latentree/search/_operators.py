@@ -109,7 +109,9 @@ class Move:
             "ND": lambda: f"{n[0]} deleted, its neighbours joined to {n[1]}",
             "NR": lambda: f"{n[0]} moved from {n[1]} to {n[2]}",
             "UN": lambda: f"{n[0]} and {n[1]} united, with {last} states",
-            "DI": lambda: f"{n[0]} divided: a new latent of {last} states takes over {', '.join(n[1:-2])}",
+            "DI": lambda: (
+                f"{n[0]} divided: {self.nodes[-2]} states for it, {last} for a new latent with {', '.join(n[1:-2])}"
+            ),
         }[self.kind]()
 
 
