@@ -131,9 +131,11 @@ class ByScoreAlone(SingleHillClimbing):
 def _by_score(n: int, rows: int, seed: int) -> Plain:
     """The first choice that SHC has, and where it ends if it chooses by score."""
     _, table, _ = _drawn(n, rows, seed)
-    if "shc by score alone" not in METHODS:
-        METHODS.register("shc by score alone", MethodEntry(ByScoreAlone))
-    run, seconds = timed(table, "shc by score alone", [seed, 2])
+    METHODS.register("shc by score alone", MethodEntry(ByScoreAlone))
+    try:
+        run, seconds = timed(table, "shc by score alone", [seed, 2])
+    finally:
+        METHODS.unregister("shc by score alone")
     star, rng = Graph.star(2, table.cardinalities.tolist()), np.random.default_rng([seed, n, 3])
     first = {
         "start": _best_bic([star], table, rng),

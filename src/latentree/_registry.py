@@ -67,6 +67,19 @@ class Registry(Mapping[str, Entry], Generic[Entry]):
             raise ParameterError("There is a {kind} '{name}' already.", kind=self.kind, name=name)
         self._entries[name] = entry
 
+    def unregister(self, name: str) -> None:
+        """Take an entry out again.
+
+        Examples
+        --------
+        >>> animals = Registry("animal", {"cat": 1, "owl": 3})
+        >>> animals.unregister("owl")
+        >>> list(animals)
+        ['cat']
+        """
+        self.find(name, owner="unregister", parameter="name")
+        del self._entries[name]
+
     def find(self, name: object, *, owner: str, parameter: str | None = None) -> Entry:
         """Look a name up; a name that is not there is answered with the names that are, and the likeliest of them."""
         if isinstance(name, str) and name in self._entries:

@@ -85,7 +85,7 @@ class Draw(SearchMethod):
 def mine():
     lt.search.METHODS.register("mine", MethodEntry(Draw, {"draws": 6}))
     yield "mine"
-    del METHODS._entries["mine"]
+    METHODS.unregister("mine")
 
 
 def test_a_method_of_ones_own_is_searched_with_stopped_and_resumed(mine, table, tmp_path):
