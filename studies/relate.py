@@ -263,7 +263,7 @@ how many are to be expected ("by chance") of intervals that cover 95 % in the lo
   proportional assignment and BCH cover there.
 - Low separation: two and three steps fail, with the prior as well, though less. Without it estimates are up to
   60 % too small and intervals cover the truth in half to nine tenths of the samples; with it they are up to
-  39 % too small and cover in 67 to 96 % (300 replicates). One-step estimation works from 1,000 rows on; with 500 its
+  34 % too small and cover in 73 to 96 %. One-step estimation works from 1,000 rows on; with 500 its
   standard errors are too small for the few samples with extreme estimates. `relate` warns when the relative
   entropy is below .5 (it is about .36 here, .65 and .90 in the other conditions).
 """

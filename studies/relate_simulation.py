@@ -109,7 +109,7 @@ def _first(design: Design, draw: Draw, with_prior: bool) -> FirstStep:
     begin = Items(draw.items, np.hstack(list(design.items)))
     items, sizes = refitted(begin, np.array(design.sizes), draw.weights, TOLERANCE)
     if with_prior:
-        items, sizes = against_bias(items, sizes, draw.weights)
+        items, sizes = against_bias(items, sizes, draw.weights) or (items, sizes)
     return first_step(items, sizes, Sampling(draw.weights))
 
 
