@@ -20,8 +20,8 @@ MOST_NEIGHBOURS = 6
 """Latents of more neighbours are not divided: the ways to part them are too many."""
 PER_LATENT = 3
 """Divisions of a latent that are tried, of all ways to part its neighbours those that lose least."""
-PESSIMISM = 0.4
-"""The share of the loss in completed data that is left when the probabilities are fitted, at best."""
+LOSS_LEFT = 0.4
+"""The share of the loss in completed data that is left at best when the probabilities are fitted."""
 
 
 def divisions(network: Network, a: int, n: float, rate: float, least: float) -> Iterator[Move]:
@@ -47,11 +47,11 @@ def divisions(network: Network, a: int, n: float, rate: float, least: float) -> 
         loss = lost[0][sizes][:, None] + lost[1][sizes][None, :]
         saved = rate * (before - after)
         # two latents whose states cannot make up those of the one lose what a smaller latent would lose, too
-        gain = np.where(own * new >= k, saved - PESSIMISM * loss, -np.inf)
-        i, j = np.unravel_index(np.argmax(saved - loss - 1e300 * np.isinf(gain)), gain.shape)
-        if gain[i, j] > least:
+        worth = np.where(own * new >= k, saved - loss, -np.inf)
+        i, j = np.unravel_index(np.argmax(worth), worth.shape)
+        if saved[i, j] - LOSS_LEFT * loss[i, j] > least:
             nodes = (a, *(neighbours[b] for b in below), int(sizes[i]), int(sizes[j]))
-            found.append((float(saved[i, j] - loss[i, j]), nodes))
+            found.append((float(worth[i, j]), nodes))
     found.sort(key=lambda one: (-one[0], one[1]))
     yield from (Move("DI", nodes) for _, nodes in found[:PER_LATENT])
 
