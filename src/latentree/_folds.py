@@ -8,11 +8,12 @@ from zlib import crc32
 import numpy as np
 from numpy.typing import NDArray
 
+from ._data import Data
 from ._table import Table
 from ._types import FloatArray
-from .errors import DataError, Parameter, bad_parameter
+from .errors import Advice, DataError, Parameter, bad_parameter
 
-__all__ = ["fold_weights", "training_parts"]
+__all__ = ["block_weights", "check_row_order", "fold_weights", "training_parts"]
 
 MOST_CASES = 10**9
 """Above this, cases are dealt out independently of each other: the parts then have about the same size, not exactly."""
@@ -58,6 +59,67 @@ def fold_weights(table: Table, n_folds: int, *, seed: int = 0, labels: Sequence[
     parts = np.empty_like(dealt)
     parts[:, order] = dealt
     return parts
+
+
+def block_weights(table: Table, n_blocks: int) -> FloatArray:
+    """What each distinct row weighs in each of several blocks of rows that stand together, of equal size.
+
+    A weight is that many repetitions, one after the other, so that a row may end one block and begin the next.
+
+    Parameters
+    ----------
+    table : Table
+        The data, in the order of their rows.
+    n_blocks : int
+        How many blocks, at least 2 and at most as many as there are cases.
+
+    Returns
+    -------
+    array of float [n_blocks, distinct rows]
+        The blocks add up to the weights.
+
+    Examples
+    --------
+    >>> table = Table.from_codes([[0], [1], [0]], weights=[3, 1, 2])
+    >>> block_weights(table, 2).tolist()
+    [[3.0, 0.0], [2.0, 1.0]]
+    """
+    _check(table, n_blocks)
+    check_row_order(table)
+    kept = table.inverse >= 0
+    pattern, weights = table.inverse[kept], np.broadcast_to(table.row_weights, len(kept))[kept]  # type: ignore[arg-type]
+    ends = np.cumsum(weights)
+    borders = np.arange(n_blocks + 1) * ends[-1] / n_blocks
+    if (weights == np.floor(weights)).all():
+        borders = np.round(borders)
+    found = np.zeros((n_blocks, table.n_patterns))
+    for own, low, high in zip(found, borders[:-1], borders[1:], strict=True):
+        first, last = np.searchsorted(ends, low, side="right"), np.searchsorted(ends, high) + 1
+        inside = np.minimum(ends[first:last], high) - np.maximum(ends[first:last] - weights[first:last], low)
+        own += np.bincount(pattern[first:last], weights=np.maximum(inside, 0.0), minlength=table.n_patterns)
+    return found
+
+
+def check_row_order(data: Data) -> None:
+    """Refuse data of which the order of the rows is not known."""
+    rows = data.row_weights if isinstance(data, Table) else None
+    if rows is None:
+        raise DataError(
+            "{option} holds out rows that stand together, but these data are distinct rows with weights, and the order "
+            "of the rows is lost. Read all rows into one table, or use {other}.",
+            option=Advice("prior", "blocks"),
+            other=Advice("prior", "auto"),
+        )
+    assert isinstance(data, Table)
+    once = int((data.inverse >= 0).sum()) == data.n_patterns
+    if rows.ndim and once and (rows > 1).any() and (rows == np.floor(rows)).all():
+        raise DataError(
+            "{option} holds out rows that stand together, but these data look like counts: every row is there once, "
+            "with a whole number as its weight, so that the order of the rows is lost. Use {other}; if equal rows do "
+            "stand together, repeat the rows instead of weighting them.",
+            option=Advice("prior", "blocks"),
+            other=Advice("prior", "auto"),
+        )
 
 
 def training_parts(table: Table, parts: FloatArray) -> list[tuple[Table, Table]]:

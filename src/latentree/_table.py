@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
@@ -39,6 +39,9 @@ class Table(Data):
         The pattern of each input row, -1 for rows of weight zero, which are dropped.
     n : float
         Sample size: the sum of the weights unless given.
+    row_weights : float array [input rows] or [], or None
+        What each input row counts for, in the order of the data: a single 1 if each counts once, None if this order
+        is not known.
     """
 
     codes: NDArray[np.int16]
@@ -46,6 +49,7 @@ class Table(Data):
     variables: tuple[Variable, ...]
     inverse: NDArray[np.int32]
     n: float
+    row_weights: NDArray[np.float64] | None = None
 
     def ordered(self) -> Table:
         """The same rows, patterns in the order of their values: data that say the same give the same table.
@@ -60,7 +64,7 @@ class Table(Data):
         place[order] = np.arange(len(order), dtype=np.int32)
         place[-1] = -1  # rows of weight zero, which have no pattern
         codes = np.asfortranarray(self.codes[order])
-        return Table(codes, self.weights[order], self.variables, place[self.inverse], self.n)
+        return Table(codes, self.weights[order], self.variables, place[self.inverse], self.n, self.row_weights)
 
     @classmethod
     def from_codes(
@@ -136,7 +140,8 @@ class Table(Data):
         inverse = np.full(len(raw), -1, dtype=np.int32)
         inverse[kept] = pattern
         merged = np.bincount(pattern, weights=w[kept], minlength=len(first)).astype(np.float64)
-        return cls._made(np.asfortranarray(small[first]), merged, own, inverse, n)
+        rows = np.array(1.0) if weights is None else w
+        return cls._made(np.asfortranarray(small[first]), merged, own, inverse, n, rows)
 
     @classmethod
     def _made(
@@ -146,11 +151,12 @@ class Table(Data):
         variables: tuple[Variable, ...],
         inverse: NDArray[np.int32],
         n: float | None,
+        row_weights: NDArray[np.float64] | None = None,
     ) -> Table:
         check_sample_size(n)
-        for array in (codes, weights, inverse):
+        for array in (codes, weights, inverse, *(() if row_weights is None else (row_weights,))):
             array.setflags(write=False)
-        return cls(codes, weights, variables, inverse, float(weights.sum()) if n is None else float(n))
+        return cls(codes, weights, variables, inverse, float(weights.sum()) if n is None else float(n), row_weights)
 
     def compiled(self, model: Model) -> Passes:
         """The table compiled for passes with the structure of a model; columns are matched by name."""
@@ -178,10 +184,14 @@ class Table(Data):
         at = [where[name] for name in names]
         part = Table.from_codes(self.codes[:, at], [self.variables[i] for i in at], self.weights, self.n)
         inverse = np.where(self.inverse >= 0, part.inverse[self.inverse], np.int32(-1)).astype(np.int32)
-        return Table._made(part.codes, part.weights, part.variables, inverse, self.n)
+        return Table._made(part.codes, part.weights, part.variables, inverse, self.n, self.row_weights)
+
+    def without_order(self) -> Table:
+        """The same table, of which nobody knows in what order its rows were."""
+        return replace(self, row_weights=None)
 
     def reweighted(self, weights: ArrayLike, n: float | None = None) -> Table:
-        """The same patterns with other weights; patterns of weight zero are dropped."""
+        """The same patterns with other weights; patterns of weight zero are dropped, and the order of rows is lost."""
         w = checked_weights(weights, self.n_patterns)
         if (w > 0).all():
             return Table._made(self.codes, w, self.variables, self.inverse, n)

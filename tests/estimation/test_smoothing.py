@@ -7,12 +7,12 @@ import pickle
 
 import numpy as np
 import pytest
-from hypothesis import given, settings, strategies as st
+from hypothesis import assume, given, settings, strategies as st
 from strategies import models_and_tables
 
 import latentree as lt
 from latentree import DataError, LatentClass, LatentTree, LatentTreeClassifier, Model, ParameterError, Table, Tree
-from latentree._folds import fold_weights, training_parts
+from latentree._folds import block_weights, check_row_order, fold_weights, training_parts
 from latentree._variables import numbered
 from latentree.engine._plan import Plan
 from latentree.estimation import evaluate, smoothed
@@ -84,6 +84,148 @@ def test_leaving_one_out():
         fold_weights(table, 5)
     with pytest.raises(ParameterError, match="at least 2"):
         fold_weights(table, 1)
+
+
+# ---- blocks of rows that stand together ----------------------------------------------------------------------------
+
+
+def sorted_table(n=600, seed=0, states=3):
+    """Rows of the tree of :func:`drawn`, sorted by three columns."""
+    model, table = drawn(n, seed, states)
+    rows = table.codes[table.inverse]
+    return Table.from_codes(rows[np.lexsort(rows.T[[3, 1, 0]])], model.variables)
+
+
+def as_runs(codes):
+    """The rows with what each weighs, equal ones that stand together being one."""
+    first = np.flatnonzero(np.r_[True, (codes[1:] != codes[:-1]).any(axis=1)])
+    return codes[first], np.diff(np.r_[first, len(codes)])
+
+
+@given(weights=st.lists(st.integers(0, 5), min_size=8, max_size=20), n_blocks=st.integers(2, 8))
+@settings(max_examples=60, deadline=None)
+def test_a_weight_is_a_repetition_in_blocks(weights, n_blocks):
+    assume(sum(weights) >= n_blocks)
+    codes = np.array([[i % 3, i % 2] for i in range(len(weights))])
+    table = Table.from_codes(codes, [3, 2], weights)
+    assume(table.n_patterns < np.count_nonzero(weights))
+    repeated = np.repeat(codes, weights, axis=0)
+    borders = np.round(np.arange(n_blocks + 1) * len(repeated) / n_blocks).astype(int)
+    for own, low, high in zip(block_weights(table, n_blocks), borders[:-1], borders[1:], strict=True):
+        rows = [tuple(row) for row in repeated[low:high].tolist()]
+        assert own.tolist() == [rows.count(tuple(row)) for row in table.codes.tolist()]
+    for own in (table.ordered(), table.select(["x2", "x1"]).select(["x1", "x2"])):
+        place = [table.codes.tolist().index(row) for row in own.codes.tolist()]
+        assert np.array_equal(block_weights(own, n_blocks), block_weights(table, n_blocks)[:, place])
+
+
+def test_weights_that_are_not_whole_are_shared_at_the_borders():
+    table = Table.from_codes([[0], [1], [0], [2]], [3], [0.5, 1.0, 0.5, 1.0])
+    assert block_weights(table, 2).tolist() == [[0.5, 1.0, 0.0], [0.5, 0.0, 1.0]]
+    assert block_weights(table, 3) == pytest.approx(np.array([[0.5, 0.5, 0], [0.5, 0.5, 0], [0, 0, 1]]))
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_blocks_of_sorted_rows_choose_a_stronger_pull(seed):
+    table = sorted_table(seed=seed)
+    run = lt.learn(table, prior="blocks", rng=np.random.default_rng(0), **QUICK)
+    at_random = lt.learn(table, rng=np.random.default_rng(0), **QUICK)
+    assert run.estimate.strength > 3 * at_random.estimate.strength
+    assert run.score == at_random.score and run.estimate.kind == "map"
+    assert run.estimate.chosen == "blocks" and run.estimate.folds == 10
+    assert "10 blocks of rows that stand together" in run.estimate.text
+    assert run.estimate.to_plain()["chosen"] == "blocks" and (run.model.parameters > 0).all()
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_blocks_of_shuffled_rows_choose_about_the_same_pull(seed):
+    table = sorted_table(seed=seed)
+    rows = table.codes[table.inverse][np.random.default_rng(seed).permutation(600)]
+    fit = lt.learn(Table.from_codes(rows, table.variables), prior=None, rng=np.random.default_rng(0), **QUICK).fit
+    at_random, in_blocks = (smoothed(fit, prior)[1].strength for prior in ("auto", "blocks"))
+    assert 0.3 < in_blocks / at_random < 4  # at most the next strength
+
+
+def test_weights_and_threads_do_not_change_the_choice_by_blocks():
+    table = sorted_table(states=2)
+    codes = table.codes[table.inverse]
+    run = lt.learn(table, prior="blocks", rng=np.random.default_rng(0), **QUICK)
+    short, weights = as_runs(codes)
+    weighted = Table.from_codes(short, table.variables, weights)
+    columns = [3, 1, 5, 0, 2, 4]
+    moved = Table.from_codes(codes[:, columns], [table.variables[i] for i in columns])
+    for other, n_jobs in ((weighted, 1), (moved, 1), (table, 2)):
+        again = lt.learn(other, prior="blocks", rng=np.random.default_rng(0), n_jobs=n_jobs, **QUICK)
+        assert again.estimate.pull == run.estimate.pull
+        assert again.estimate.log_likelihood == pytest.approx(run.estimate.log_likelihood, abs=1e-9)
+
+
+def test_a_block_does_not_know_its_own_rows():
+    """The distributions that are pulled towards are those of the other rows."""
+    table = Table.from_codes(np.repeat([[0, 0, 0], [1, 1, 1]], [90, 10], axis=0), [2, 2, 2])
+    fit = lt.fit_classes(table, 1, rng=np.random.default_rng(0))
+    choice = choose_pull(fit.model, table, blocks=True)
+    strength, never = 1000.0, 0.5 / 91  # half a case of 91: the last block has all rows of the other state
+    last = 3 * np.log(strength * never / (90 + strength))
+    others = 3 * np.log((80 + strength * 80.5 / 91) / (90 + strength))
+    assert choice.tried[Pull(strength, "marginal")] == pytest.approx((9 * others + last) / 10)
+
+
+def test_tables_that_lost_the_order_of_their_rows_are_refused(tmp_path):
+    table = sorted_table(states=2)
+    rng = np.random.default_rng(0)
+    counts = Table.from_codes(table.codes, table.variables, table.weights)
+    with pytest.raises(DataError, match=r"prior='blocks'.*look like counts.*prior='auto'.*repeat the rows"):
+        lt.learn(counts, prior="blocks", rng=rng, **QUICK)
+    pieces = lt.Table.from_chunks([{"a": [0, 1, 1], "b": [1, 0, 1], "c": [0, 0, 1]}] * 9)
+    for lost in (table.reweighted(table.weights), pieces):
+        with pytest.raises(DataError, match=r"order of the rows is lost.*prior='auto'"):
+            lt.learn(lost, prior="blocks", rng=rng, **QUICK)
+    from latentree.scale import Partitions
+
+    parts = Partitions.write([(table.codes, table.weights)], tmp_path / "parts", table.variables, n_tables=2)
+    for lost in (parts, parts.joined(), parts.sample(50, rng)):
+        with pytest.raises(DataError, match="order of the rows is lost"):
+            check_row_order(lost)
+    with pytest.raises(DataError, match="order of the rows is lost"):
+        smoothed(lt.fit_classes(parts, 2, rng=rng), "blocks")
+    with pytest.raises(ParameterError, match=r"hidden-chow-liu.*prior='blocks' is not for it.*prior='auto'"):
+        lt.learn(table, method="hidden-chow-liu", score="holdout", prior="blocks", rng=rng)
+
+
+def test_blocks_of_estimators():
+    import pandas as pd
+
+    table = sorted_table(300)
+    frame = pd.DataFrame(table.codes[table.inverse], columns=list(table.names))
+    tree = LatentTree(prior="blocks", random_state=0, options=QUICK).fit(frame)
+    assert tree.estimate_.chosen == "blocks" and tree.report()["estimate"]["chosen"] == "blocks"
+    classifier = LatentTreeClassifier(prior="blocks", random_state=0, options=QUICK).fit(frame.iloc[:, :5], frame["x6"])
+    assert classifier.estimate_.chosen == "blocks"
+    assert LatentClass(2, prior="blocks", random_state=0).fit(frame).estimate_.chosen == "blocks"
+    assert lt.compare(frame, [2], prior="blocks", random_state=0).best_estimator().estimate_.chosen == "blocks"
+    for own in (LatentClass(2, prior="blocks"), LatentTree(prior="blocks")):
+        with pytest.raises(DataError, match="look like counts"):
+            own.fit(table.codes, sample_weight=table.weights)
+
+
+def test_a_search_that_is_continued_makes_the_same_blocks(tmp_path):
+    table, file = sorted_table(300), tmp_path / "search.json"
+    whole = lt.learn(table, prior="blocks", rng=np.random.default_rng(0), **QUICK)
+    lt.learn(table, prior="blocks", rng=np.random.default_rng(0), checkpoint=file, budget=Budget(iterations=1), **QUICK)
+    again = lt.learn(table, prior="blocks", rng=np.random.default_rng(0), checkpoint=file, **QUICK)
+    assert again.estimate == whole.estimate
+
+
+def test_large_data_hold_out_some_of_the_blocks(monkeypatch):
+    from latentree.estimation import _smoothing
+
+    monkeypatch.setattr(_smoothing, "WORK", 1.0)
+    table = sorted_table(200)
+    fit = lt.fit_classes(table, 2, rng=np.random.default_rng(0))
+    choice = choose_pull(fit.model, table, blocks=True)
+    assert choice.chosen == "blocks" and choice.folds == 1
+    assert "1 block of rows" in smoothed(fit, "blocks")[1].text
 
 
 # ---- the estimate of one model -----------------------------------------------------------------------------------

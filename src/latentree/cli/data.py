@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 __all__ = [
     "Source",
     "as_options",
+    "check_blocks",
     "in_pieces",
     "in_rows",
     "is_data_set",
@@ -66,6 +67,14 @@ def read_to_learn(data: str, options: Mapping[str, Any]) -> tuple[Source, Table]
     """Read data whose states are those that they have."""
     source = source_to_learn(data, options)
     return in_rows(source), source.used.table(source.frame, note=_note_of_data)
+
+
+def check_blocks(data: str, options: Mapping[str, Any], table: Table) -> None:
+    """Refuse a prior that needs the order of the rows where that is lost."""
+    if options["prior"] == "blocks":
+        from .._folds import check_row_order
+
+        check_row_order(table.without_order() if in_pieces(data) else table)
 
 
 GIVEN = (

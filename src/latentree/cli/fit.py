@@ -139,7 +139,7 @@ def command(
     from ..report import describe
     from ..report._html_report import with_statistics
     from ..runner import StopReason
-    from .data import read_to_learn
+    from .data import check_blocks, read_to_learn
     from .files import CHECKPOINT, MODEL, PAGE, ROWS, Outputs
     from .limit import NO_STATISTICS, Limit
     from .rows import header
@@ -152,6 +152,7 @@ def command(
     if options["classes"] is not None:
         _refuse_learning(options)
     source, table = read_to_learn(data, options)
+    check_blocks(data, options, table)
     outputs.check_rows("--assign", assign, header(source.frame))
     score = options["score"]
     scores = (score, *(name for name in ("bic", "aic") if name != score))
@@ -328,7 +329,7 @@ def _refuse_learning(options: dict[str, Any]) -> None:
 
 def _number(prior: Any) -> float | None:
     """The prior of the fits; one that the data choose comes when they are compared."""
-    return None if prior == "auto" else prior
+    return None if isinstance(prior, str) else prior
 
 
 def _estimated(best: Fit, options: dict[str, Any], clock: Clock | None) -> tuple[Fit, Estimate]:
@@ -338,8 +339,8 @@ def _estimated(best: Fit, options: dict[str, Any], clock: Clock | None) -> tuple
     from ..runner import Budget
 
     prior = options["prior"]
-    if prior == "auto":
-        return smoothed_classes(best, budget=clock or Budget(seconds=0), n_jobs=options["n_jobs"])
+    if isinstance(prior, str):
+        return smoothed_classes(best, prior=prior, budget=clock or Budget(seconds=0), n_jobs=options["n_jobs"])
     return best, Estimate("ml" if prior in (None, 1) else "map", best.log_likelihood, prior=prior)
 
 

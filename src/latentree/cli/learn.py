@@ -103,7 +103,7 @@ def command(
     """
     from ..report import Report
     from ..report._html_report import with_statistics
-    from .data import read_to_learn
+    from .data import check_blocks, read_to_learn
     from .files import CHECKPOINT, MODEL, PAGE, ROWS, STEPS, Outputs
     from .limit import NO_STATISTICS, Limit
     from .rows import header
@@ -114,6 +114,7 @@ def command(
     method = options["method"]
     settings = settings_of(METHODS[method].load().Options, method, options["settings"])
     source, table = read_to_learn(data, options)
+    check_blocks(data, options, table)
     outputs.check_rows("--assign", assign, header(source.frame))
     page = report is not None
     limit = Limit(

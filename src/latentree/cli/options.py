@@ -13,7 +13,7 @@ from ..formats import DATA_FORMATS
 from ..score._registry import SCORES
 from .command import file, flag, option, whole
 from .files import MODEL, ROWS
-from .types import BINS, DELIMITER, PRIOR, Choice, Number
+from .types import BINS, DELIMITER, LEARNER_PRIOR, Choice, Number
 
 __all__ = [
     "assign_option",
@@ -242,12 +242,13 @@ def prior_option(section: str, default: str | None) -> Callable[[Function], Func
     """Add ``--prior`` of learners."""
     usual = "auto" if default else "none"
     return option(
-        "--prior NUMBER|auto|none",
+        "--prior NUMBER|auto|blocks|none",
         section,
         "What keeps probabilities away from 0 and 1: the Dirichlet parameter of every distribution, 1 being flat; "
-        "auto, chosen by held-out rows; or none, maximum likelihood. "
+        "auto, chosen by rows held out at random; blocks, chosen by rows that stand together in the data, for new rows "
+        "from another time or place; or none, maximum likelihood. "
         f"Default: {usual}.",
-        type=PRIOR,
+        type=LEARNER_PRIOR,
         default=default,
         show_default=False,
     )

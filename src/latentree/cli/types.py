@@ -16,6 +16,7 @@ __all__ = [
     "BINS",
     "CLASSES",
     "DELIMITER",
+    "LEARNER_PRIOR",
     "PAIRS",
     "PRIOR",
     "Bins",
@@ -103,21 +104,25 @@ class Whole(click.IntRange):
 
 
 class PriorType(ParamType):
-    """A Dirichlet parameter of at least 1, ``auto`` or ``none``."""
+    """A Dirichlet parameter of at least 1, ``none``, or a word for one that the data choose."""
 
     name = "prior"
 
+    def __init__(self, *chosen: str) -> None:
+        self.chosen = chosen
+
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float | str | None:
-        """Return the number, "auto", or None."""
+        """Return the number, the word, or None."""
         text = str(value).strip().lower()
         if value is None or text == "none":
             return None
-        if text == "auto":
+        if text in self.chosen:
             return text
         try:
             return float(Number(min=1, max=1e9).convert(text, param, ctx))
         except click.BadParameter as error:
-            self.fail(f"{error.message.rstrip('.')}. Give a number of at least 1, 'auto' or 'none'.", param, ctx)
+            words = ", ".join(f"'{word}'" for word in self.chosen)
+            self.fail(f"{error.message.rstrip('.')}. Give a number of at least 1, {words} or 'none'.", param, ctx)
 
 
 class Classes(ParamType):
@@ -222,7 +227,8 @@ class Delimiter(ParamType):
         return str(character)
 
 
-CLASSES, PAIRS, BINS, DELIMITER, PRIOR = Classes(), Pairs(), BinsType(), Delimiter(), PriorType()
+CLASSES, PAIRS, BINS, DELIMITER = Classes(), Pairs(), BinsType(), Delimiter()
+PRIOR, LEARNER_PRIOR = PriorType("auto"), PriorType("auto", "blocks")
 
 
 def merged_bins(given: Sequence[Bins]) -> Bins | None:

@@ -10,7 +10,8 @@ from typing import Any, Literal
 
 import numpy as np
 
-from .._folds import fold_weights, training_parts
+from .._data import Data
+from .._folds import block_weights, check_row_order, fold_weights, training_parts
 from .._model import Counts, Model, normalised
 from .._options import AnyOf, Number, OneOf
 from .._table import Table, as_table
@@ -23,20 +24,37 @@ from ._em import EmRuns, fit_em
 from ._em_options import EmOptions
 from ._fit import Fit, Prior, evaluate, pseudo_counts
 
-__all__ = ["Estimate", "LearnerPrior", "Pull", "check_prior", "choose_pull", "smoothed", "smoothed_classes"]
+__all__ = [
+    "AnyPrior",
+    "Estimate",
+    "LearnerPrior",
+    "Pull",
+    "check_prior",
+    "choose_pull",
+    "smoothed",
+    "smoothed_classes",
+]
 
 Towards = Literal["uniform", "marginal"]
 LearnerPrior = float | Literal["auto"] | None
-"""What learners take for a prior: None (maximum likelihood), a Dirichlet parameter of at least 1, or "auto"."""
+"""What searches take for a prior: None (maximum likelihood), a Dirichlet parameter of at least 1, or "auto"."""
 
-PRIOR = AnyOf(Number(least=1), OneOf("auto", None))
+AnyPrior = LearnerPrior | Literal["blocks"]
+"""What learners take for a prior: also "blocks"."""
+
+CHOSEN = ("auto", "blocks")
+"""Priors that are chosen by rows held out: at random, or in blocks of rows that stand together."""
+
+PRIOR = AnyOf(Number(least=1), OneOf(*CHOSEN, None))
 """What a prior of a learner must be."""
 
 
-def check_prior(prior: Any, owner: str) -> None:
-    """Refuse what is no prior of a learner."""
+def check_prior(prior: Any, owner: str, data: Data | None = None) -> None:
+    """Refuse what is no prior of a learner, and blocks of data whose rows have no order."""
     if not PRIOR.check(prior):
-        raise bad_parameter("prior", owner, "a number of at least 1, 'auto', or None", prior)
+        raise bad_parameter("prior", owner, "a number of at least 1, 'auto', 'blocks', or None", prior)
+    if prior == "blocks" and data is not None:
+        check_row_order(data)
 
 
 STRENGTHS = tuple(10.0 ** (i / 2) for i in range(-2, 7))
@@ -44,6 +62,9 @@ STRENGTHS = tuple(10.0 ** (i / 2) for i in range(-2, 7))
 
 FOLDS = 5
 """Parts of the data in cross-validation."""
+
+BLOCKS = 10
+"""Parts of the data in cross-validation, if these are rows that stand together."""
 
 STEPS = 12
 """Steps of EM for each strength and part, from where the strength before ended."""
@@ -123,8 +144,8 @@ class Estimate:
     towards : {"uniform", "marginal"} or None
         How these are spread.
     chosen : str
-        How the prior was chosen: ``"given"``, ``"cross-validation"``, ``"hold-out"``, ``"default"``, or ``"search"`` if
-        it is that of a search which estimates by itself.
+        How the prior was chosen: ``"given"``, ``"cross-validation"``, ``"hold-out"``, ``"blocks"`` (cross-validation by
+        rows that stand together), ``"default"``, or ``"search"`` if it is that of a search which estimates by itself.
     folds : int or None
         In how many parts of the data it was tried on the other cases.
     """
@@ -177,6 +198,7 @@ class Estimate:
         why = {
             "cross-validation": f", the strongest that {self.folds}-fold cross-validation allows",
             "hold-out": f", the strongest that {1 / FOLDS:.0%} of the rows, held out, allow",
+            "blocks": f", the strongest that {_blocks(self.folds)}",
             "default": ", as by default where nothing can be chosen",
             "search": ", as the search does; cases held out ended EM and chose the numbers of states",
         }.get(self.chosen, "")
@@ -184,12 +206,17 @@ class Estimate:
         return f"The probabilities are pulled towards {plain}, by {cases} for each distribution{why}; {own}."
 
 
+def _blocks(n: int | None) -> str:
+    together = "of rows that stand together, held out"
+    return f"1 block {together}, allows" if n == 1 else f"{n} blocks {together} in turn, allow"
+
+
 # ---- the estimate of a learner -------------------------------------------------------------------------------------
 
 
 def smoothed(
     fit: Fit,
-    prior: LearnerPrior = "auto",
+    prior: AnyPrior = "auto",
     *,
     budget: Budget | Clock | None = None,
     n_jobs: int = 1,
@@ -201,9 +228,10 @@ def smoothed(
     ----------
     fit : Fit
         The model at a maximum of the likelihood.
-    prior : float, "auto" or None
+    prior : float, "auto", "blocks" or None
         None leaves it there; a number is the Dirichlet parameter of every distribution, at least 1; ``"auto"`` is the
-        :class:`Pull` that :func:`choose_pull` chooses, which leaves no probability at zero.
+        :class:`Pull` that :func:`choose_pull` chooses, which leaves no probability at zero; ``"blocks"`` is the one
+        that it chooses by rows that stand together in the data.
     budget : Budget, optional
         Most time. When it is over, what there is is taken; with a prior above 1 that has no zeros either.
     n_jobs : int
@@ -227,7 +255,7 @@ def smoothed(
     >>> bool((fit.model.parameters < 1e-9).any()), bool((again.model.parameters > 1e-9).all()), estimate.chosen
     (True, True, 'cross-validation')
     """
-    check_prior(prior, "smoothed")
+    check_prior(prior, "smoothed", fit.table)
     if prior is None:
         return fit, Estimate("ml", fit.log_likelihood)
     clock = budget if isinstance(budget, Clock) else (budget or Budget()).start()
@@ -239,14 +267,14 @@ def smoothed(
 
 
 def _smoothed(
-    fit: Fit, prior: float | Literal["auto"], clock: Clock, n_jobs: int, labels: Sequence[Hashable] | None
+    fit: Fit, prior: float | Literal["auto", "blocks"], clock: Clock, n_jobs: int, labels: Sequence[Hashable] | None
 ) -> tuple[Fit, Estimate]:
     # The prior of P(node | parent) is one of the rooting too: take the same for all equal models.
     centred, table = _centred(fit.model), as_table(fit.table)
     choice: _Given | Choice
     own: Prior
-    if prior == "auto":
-        choice = choose_pull(centred, table, budget=clock, n_jobs=n_jobs, labels=labels)
+    if isinstance(prior, str):
+        choice = choose_pull(centred, table, blocks=prior == "blocks", budget=clock, n_jobs=n_jobs, labels=labels)
         own = choice.pull.flat_prior(centred, table.weight)
     else:
         choice = _Given(own := float(prior))
@@ -338,7 +366,7 @@ class Choice:
     error : float
         The standard error of the largest of them.
     chosen : str
-        ``"cross-validation"``, ``"hold-out"`` or ``"default"``.
+        ``"cross-validation"``, ``"hold-out"``, ``"blocks"`` or ``"default"``.
     folds : int or None
         How many parts were held out, one after the other.
     stopped : StopReason or None
@@ -363,6 +391,7 @@ def choose_pull(
     model: Model,
     table: Table,
     *,
+    blocks: bool = False,
     budget: Budget | Clock | None = None,
     n_jobs: int = 1,
     labels: Sequence[Hashable] | None = None,
@@ -377,12 +406,19 @@ def choose_pull(
     standard error of their mean log-likelihood (the one-standard-error rule), and no more than 0.5 % of it. Rows that
     are unlike those seen, of which cases held out at random say nothing, lose less, the stronger the pull.
 
+    With ``blocks`` the rule is the same, but there are ten parts, each of rows that stand together in the data. If
+    these are sorted by time, place or anything else, a part held out is unlike the others, as new rows may be. All
+    strengths are tried then, and nothing that the rows held out say is in the distributions that are pulled towards.
+
     Parameters
     ----------
     model : Model
         The model at a maximum of the likelihood of all data.
     table : Table
         The data.
+    blocks : bool
+        Whether rows that stand together are held out, instead of cases drawn at random. Then, and only then, the result
+        depends on the order of the rows.
     budget : Budget, optional
         Most time. When it is over, the best so far is taken, or a pull of 1 case towards the marginal.
     n_jobs : int
@@ -400,27 +436,35 @@ def choose_pull(
     ('cross-validation', 5, True)
     """
     clock = budget if isinstance(budget, Clock) else (budget or Budget()).start()
-    cases = max(table.weight, float(table.n_patterns))
-    folds = int(min(FOLDS, cases))
-    if folds < 2 or table.weight < 2:
+    if table.weight < 2:
         return _NOTHING
     if clock.expired:
         return replace(_NOTHING, stopped=StopReason.TIME)
-    parts = training_parts(table, fold_weights(table, folds, labels=labels))
-    work = table.n_patterns * model.tree.size * STEPS * EVALUATIONS
-    parts = parts[: max(1, min(folds, int(WORK / work)))]
+    parts = _parts(model, table, blocks, labels)
     if not parts:
         return _NOTHING
-    trial = _Trial(model, parts, clock, n_jobs)
+    trial = _Trial(model, parts, clock, n_jobs, blocks)
     ways: tuple[Towards, ...] = ("uniform", "marginal")
     for towards in ways:
         if trial.stopped is None:
             _climb(trial, towards)
     if not trial.tried:
         return replace(_NOTHING, stopped=trial.stopped)
-    how = "cross-validation" if len(parts) > 1 else "hold-out"
+    how = "blocks" if blocks else "cross-validation" if len(parts) > 1 else "hold-out"
     means = {pull: mean for pull, (mean, _) in trial.tried.items()}
     return Choice(trial.chosen(), means, trial.best()[1], how, len(parts), trial.stopped)
+
+
+def _parts(model: Model, table: Table, blocks: bool, labels: Sequence[Hashable] | None) -> list[tuple[Table, Table]]:
+    """Parts to be held out, and the other cases; fewer of them where the data are large."""
+    cases = max(table.weight, float(table.n_patterns))
+    folds = int(min(BLOCKS if blocks else FOLDS, cases))
+    parts = training_parts(table, block_weights(table, folds) if blocks else fold_weights(table, folds, labels=labels))
+    evaluations = 2 * len(STRENGTHS) if blocks else EVALUATIONS
+    work = table.n_patterns * model.tree.size * STEPS * evaluations
+    most = max(1, min(len(parts), int(WORK / work)))
+    # blocks next to each other are alike: take them from everywhere
+    return [parts[(2 * i + 1) * len(parts) // (2 * most)] for i in range(most)] if blocks else parts[:most]
 
 
 _NOTHING = Choice(DEFAULT_PULL, {}, math.nan, "default", None)
@@ -431,16 +475,18 @@ def _climb(trial: _Trial, towards: Towards) -> None:
     trial.restart()
     for strength in STRENGTHS:
         pull = Pull(strength, towards)
-        if not trial.tries(pull) or not trial.allows(pull):
+        if not trial.tries(pull) or not (trial.blocks or trial.allows(pull)):
             break
 
 
 class _Trial:
     """Pulls tried on parts of the data that are held out."""
 
-    def __init__(self, model: Model, parts: list[tuple[Table, Table]], clock: Clock, n_jobs: int) -> None:
-        self.model, self.clock, self.n_jobs = model, clock, n_jobs
-        self.parts = parts
+    def __init__(
+        self, model: Model, parts: list[tuple[Table, Table]], clock: Clock, n_jobs: int, blocks: bool = False
+    ) -> None:
+        self.clock, self.n_jobs, self.blocks = clock, n_jobs, blocks
+        self.parts, self.models = parts, [model] * len(parts)
         self.plans: list[tuple[Plan, Plan]] = []
         self.weights = np.concatenate([own.weights for _, own in parts])
         self.tried: dict[Pull, tuple[float, float]] = {}  # mean of a case held out, and its standard error
@@ -449,7 +495,7 @@ class _Trial:
 
     def restart(self) -> None:
         """Begin at the parameters of the model again."""
-        self.here = [self.model.parameters] * len(self.parts)
+        self.here = [own.parameters for own in self.models]
 
     def tries(self, pull: Pull) -> bool:
         """Find the mean log-likelihood of the cases held out; False if the time is over before."""
@@ -459,7 +505,9 @@ class _Trial:
                 self.stopped = StopReason.TIME
                 return False
             train, test = self._compiled(i)
-            prior = pull.flat_prior(self.model, rest.weight)
+            if self.stopped is not None:
+                return False
+            prior = pull.flat_prior(self.models[i], rest.weight)
             runs = EmRuns(train, self.here[i][None], prior=prior, n_jobs=self.n_jobs)
             self.stopped = runs.advance(STEPS, 1e-6, self.clock)
             if self.stopped is not None:
@@ -475,8 +523,18 @@ class _Trial:
         """The plans of a part, made when they are first asked for: there may be no time for all."""
         if i == len(self.plans):
             rest, own = self.parts[i]
-            self.plans.append((Plan.of(self.model, rest), Plan.of(self.model, own)))
+            self.plans.append((Plan.of(self.models[i], rest), Plan.of(self.models[i], own)))
+            if self.blocks:
+                self._forget(i)
         return self.plans[i]
+
+    def _forget(self, i: int) -> None:
+        """Begin with what the other rows say alone: a block may hold all rows that have a value."""
+        model = self.models[i]
+        runs = EmRuns(self.plans[i][0], model.parameters[None], n_jobs=self.n_jobs)
+        self.stopped = runs.advance(STEPS, 1e-6, self.clock)
+        self.models[i] = model.with_parameters(runs.parameters(0))
+        self.here[i] = self.models[i].parameters
 
     def best(self) -> tuple[float, float]:
         """The largest mean log-likelihood of a case held out, and its standard error."""

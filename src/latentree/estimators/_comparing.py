@@ -10,6 +10,7 @@ from typing import Any, Literal
 
 from numpy.typing import ArrayLike
 
+from .._folds import check_row_order
 from ..comparison import Comparison, compare_classes
 from ..errors import LatentreeWarning
 from ..estimation import ITERATIONS, TOLERANCE, Fit
@@ -38,7 +39,7 @@ def compare(
     *,
     sample_weight: Any = None,
     n_init: int = 64,
-    prior: float | Mapping[str, ArrayLike] | Literal["auto"] | None = None,
+    prior: float | Mapping[str, ArrayLike] | Literal["auto", "blocks"] | None = None,
     bins: Bins = None,
     keep_levels: bool = False,
     missing: Missing = None,
@@ -69,8 +70,8 @@ def compare(
         A file to keep the fits in, also the one under way, and to go on from if it is there. Needs a number for
         ``random_state``.
     n_init, prior, bins, keep_levels, missing, unseen, tol, max_iter, random_state, n_jobs, verbose
-        As for :class:`LatentClass`; with ``prior="auto"`` maxima of the likelihood are compared. With a number for
-        ``random_state`` every fit is the one that :class:`LatentClass` gives.
+        As for :class:`LatentClass`; with ``prior="auto"`` or ``"blocks"`` maxima of the likelihood are compared. With a
+        number for ``random_state`` every fit is the one that :class:`LatentClass` gives.
 
     Returns
     -------
@@ -94,6 +95,8 @@ def compare(
     one = LatentClass(**{**shared, "n_classes": 1})
     check_parameters(one, owner="compare")
     table = one._training_table(X, sample_weight)
+    if prior == "blocks":
+        check_row_order(table)
     rng, seed = generator(random_state)
     found = compare_classes(
         table,

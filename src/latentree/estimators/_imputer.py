@@ -12,7 +12,7 @@ from sklearn.base import TransformerMixin
 from sklearn.utils.validation import _check_feature_names_in, check_is_fitted
 
 from .._model import Model
-from ..estimation._smoothing import PRIOR, LearnerPrior
+from ..estimation._smoothing import PRIOR, AnyPrior
 from ..prediction import imputed
 from ..search import DEFAULT
 from ._inputs import FLAG, Bins, Missing, RandomState, check_parameters, generator
@@ -69,7 +69,7 @@ class LatentTreeImputer(TransformerMixin, TreeLearner):  # type: ignore[misc]
         draw: bool = False,
         method: str = DEFAULT,
         score: Any = "bic",
-        prior: LearnerPrior = "auto",
+        prior: AnyPrior = "auto",
         start: Model | None = None,
         options: Mapping[str, Any] | None = None,
         bins: Bins = None,

@@ -91,7 +91,7 @@ _CONSTRAINTS: Constraints = {
     "n_classes": AnyOf(Whole(1), OneOf("auto")),
     "n_init": Whole(1),
     "max_classes": AnyOf(Whole(1), _NONE),
-    "prior": AnyOf(Number(least=1), Worded(Mapping, "a mapping of them by name"), OneOf("auto", None)),
+    "prior": AnyOf(Number(least=1), Worded(Mapping, "a mapping of them by name"), OneOf("auto", "blocks", None)),
     "method": Text("the name of a method"),
     "start": AnyOf(Worded(Model, "a Model"), _NONE),
     "options": AnyOf(Worded(Mapping, "a dict of options of the method"), _NONE),
@@ -138,7 +138,7 @@ def fit_options(given: LatentClass) -> dict[str, Any]:
     """Collect the options of the fit."""
     return {
         "n_init": int(given.n_init),
-        "prior": None if isinstance(given.prior, str) else given.prior,  # "auto" comes when all is fitted
+        "prior": None if isinstance(given.prior, str) else given.prior,  # "auto" and "blocks" come when all is fitted
         "tol": float(given.tol),
         "max_iterations": int(given.max_iter),
         "n_jobs": int(effective_n_jobs(given.n_jobs)),

@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
 from .. import score as score_functions
+from .._folds import check_row_order
 from .._model import Model
 from .._table import as_table
 from .._types import FloatArray
@@ -68,10 +69,12 @@ class LatentClass(NewRows, Relating, ClassPredictor, RowDensity, ModelEstimator)
         by themselves need a ``time_limit``.
     start : Model, optional
         A latent class model to improve when the number of classes is learned. It is kept if nothing better is found.
-    prior : float, mapping, "auto" or None, default None
+    prior : float, mapping, "auto", "blocks" or None, default None
         Dirichlet parameter of all probabilities: 1 is flat, above 1 keeps them away from 0 and 1. A mapping gives it
         for some variables by name. ``"auto"`` fits by maximum likelihood, then pulls the probabilities towards plain
-        distributions, as far as rows held out say (:func:`latentree.estimation.smoothed`). None is maximum likelihood.
+        distributions, as far as rows held out say (:func:`latentree.estimation.smoothed`). ``"blocks"`` holds out rows
+        that stand together, for new rows from another time or place, and depends on the order of rows. None is maximum
+        likelihood.
     bins : int, dict or None, default None
         How to cut continuous columns: into that many bins of equal frequency, or for each column by name into how many
         bins or at which edges. Every column of an array of floats counts as continuous when this is an int.
@@ -166,7 +169,7 @@ class LatentClass(NewRows, Relating, ClassPredictor, RowDensity, ModelEstimator)
         max_classes: int | None = None,
         method: str = "screened",
         start: Model | None = None,
-        prior: float | Mapping[str, ArrayLike] | Literal["auto"] | None = None,
+        prior: float | Mapping[str, ArrayLike] | Literal["auto", "blocks"] | None = None,
         bins: Bins = None,
         keep_levels: bool = False,
         missing: Missing = None,
@@ -210,6 +213,8 @@ class LatentClass(NewRows, Relating, ClassPredictor, RowDensity, ModelEstimator)
         """
         check_parameters(self)
         table = self._training_table(X, sample_weight)
+        if self.prior == "blocks":
+            check_row_order(table)
         rng, seed = generator(self.random_state)
         clock = Budget(seconds=self.time_limit).start()
         self._search = None
@@ -230,7 +235,8 @@ class LatentClass(NewRows, Relating, ClassPredictor, RowDensity, ModelEstimator)
     def _estimated(self, fit: Fit, clock: Clock) -> tuple[Fit, Estimate]:
         """The fit with the probabilities asked for, and what they are."""
         if isinstance(self.prior, str):
-            return smoothed_classes(fit, budget=clock, n_jobs=int(effective_n_jobs(self.n_jobs)))
+            jobs = int(effective_n_jobs(self.n_jobs))
+            return smoothed_classes(fit, prior=self.prior, budget=clock, n_jobs=jobs)
         number = None if self.prior is None or isinstance(self.prior, Mapping) else float(self.prior)
         kind: Literal["ml", "map"] = "ml" if self.prior is None or number == 1 else "map"
         return fit, Estimate(kind, fit.log_likelihood, prior=number)

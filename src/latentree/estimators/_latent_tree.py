@@ -18,7 +18,7 @@ from .._table import Table, as_table
 from .._types import FloatArray
 from ..diagnostics import run_findings
 from ..errors import DataError
-from ..estimation._smoothing import PRIOR, LearnerPrior
+from ..estimation._smoothing import PRIOR, AnyPrior
 from ..infer import find_node
 from ..naming import node_labels
 from ..runner import Budget
@@ -46,7 +46,7 @@ class TreeLearner(ModelEstimator):
         *,
         method: str = DEFAULT,
         score: Any = "bic",
-        prior: LearnerPrior = "auto",
+        prior: AnyPrior = "auto",
         start: Model | None = None,
         options: Mapping[str, Any] | None = None,
         bins: Bins = None,
@@ -117,10 +117,11 @@ class LatentTree(NewRows, Relating, TransformerMixin, RowDensity, TreeLearner): 
         ``score="holdout"``, makes trees that predict well and are not meant to be read.
     score : str or callable, default "bic"
         What to maximise: a name in :data:`latentree.score.SCORES`, or a function of a fit, of which higher is better.
-    prior : "auto", float or None, default "auto"
+    prior : "auto", "blocks", float or None, default "auto"
         What the probabilities of the tree are, which is found by maximum likelihood. ``"auto"`` pulls them towards
-        plain distributions, as far as rows held out say, so that no row of known values is impossible; a number is the
-        Dirichlet parameter of every distribution, at least 1; None is maximum likelihood.
+        plain distributions, as far as rows held out say, so that no row of known values is impossible; ``"blocks"``
+        holds out rows that stand together, for new rows that come from another time or place, and depends on the order
+        of the rows; a number is the Dirichlet parameter of every distribution, at least 1; None is maximum likelihood.
     start : Model, optional
         Where to start. Default: whatever the method starts from.
     options : dict, optional

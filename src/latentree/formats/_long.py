@@ -206,7 +206,8 @@ class Long:
         back = table.inverse[inverse]
         if self.weights is not None:
             back = np.where(self.weights > 0, back, np.int32(-1))
-        return Table._made(table.codes, table.weights, table.variables, back.astype(np.int32), table.n)
+        rows = np.array(1.0 if self.weights is None else self.weights)
+        return Table._made(table.codes, table.weights, table.variables, back.astype(np.int32), table.n, rows)
 
 
 def _codes(raw: Any, name: str, missing: Missing) -> tuple[IntArray, list[Any]]:

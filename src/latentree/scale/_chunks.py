@@ -343,7 +343,7 @@ def _in_memory(
         raise DataError("All rows have weight zero.")
     codes, weights = found
     if raw is None:
-        return Table.from_codes(codes, variables, weights, n)
+        return Table.from_codes(codes, variables, weights, n).without_order()
     table = table_from(raw.frame(codes, weights), n=n, **options)
     own = np.arange(table.n_patterns, dtype=np.int32)
     return Table._made(table.codes, table.weights, table.variables, own, table.n)

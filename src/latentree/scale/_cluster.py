@@ -187,7 +187,7 @@ class Farmed(Table):
     _client: Any
 
     def __init__(self, client: Any, table: Table) -> None:
-        super().__init__(table.codes, table.weights, table.variables, table.inverse, table.n)
+        super().__init__(table.codes, table.weights, table.variables, table.inverse, table.n, table.row_weights)
         object.__setattr__(self, "_client", client)
 
     def compiled(self, model: Model) -> Passes:

@@ -71,9 +71,8 @@ class Scattered(Data):
     def joined(self) -> Table:
         """All rows in one table."""
         parts = self.map_parts(_content)
-        return Table.from_codes(
-            np.vstack([c for c, _ in parts]), self.variables, np.concatenate([w for _, w in parts]), self.n
-        )
+        codes, weights = np.vstack([c for c, _ in parts]), np.concatenate([w for _, w in parts])
+        return Table.from_codes(codes, self.variables, weights, self.n).without_order()
 
     def sample(self, n: int, rng: np.random.Generator) -> Table:
         """Draw rows with replacement, each with the probability that its weight gives it."""
@@ -83,7 +82,8 @@ class Scattered(Data):
         counts = rng.multinomial(int(n), totals / totals.sum())
         seeds = rng.integers(2**63, size=len(counts))
         drawn = [d for d in self.map_parts(_drawn, counts.tolist(), seeds.tolist()) if len(d[1])]
-        return Table.from_codes(np.vstack([c for c, _ in drawn]), self.variables, np.concatenate([w for _, w in drawn]))
+        codes, weights = np.vstack([c for c, _ in drawn]), np.concatenate([w for _, w in drawn])
+        return Table.from_codes(codes, self.variables, weights).without_order()
 
     def __repr__(self) -> str:
         return (

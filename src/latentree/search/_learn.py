@@ -17,7 +17,7 @@ from .._trace import Step
 from .._tree import Tree
 from ..errors import Advice, DataError, LatentreeError, LatentreeWarning, Parameter, ParameterError, bad_parameter
 from ..estimation import Estimate, Fit, em, evaluate, smoothed
-from ..estimation._smoothing import LearnerPrior, check_prior
+from ..estimation._smoothing import AnyPrior, check_prior
 from ..method import Storage, drive
 from ..runner import Budget, Clock, OnProgress, StopReason
 from ._columns import by_content
@@ -104,7 +104,7 @@ def learn(
     *,
     method: str = DEFAULT,
     score: Score = "bic",
-    prior: LearnerPrior = "auto",
+    prior: AnyPrior = "auto",
     rng: np.random.Generator,
     budget: Budget | Clock | None = None,
     start: Model | None = None,
@@ -127,12 +127,13 @@ def learn(
     score : str or callable
         What to maximise: a name in :data:`latentree.score.SCORES`, or a function of a fit. With other scores than
         penalised likelihoods, candidates are ranked by BIC and the best few are fitted and scored.
-    prior : "auto", float or None
+    prior : "auto", "blocks", float or None
         What the probabilities of the final tree are, which is found by maximum likelihood: ``"auto"`` pulls them
         towards plain distributions, as far as cases held out say (:func:`latentree.estimation.smoothed`), so that no
-        row of known states is impossible; a number is the Dirichlet parameter of every distribution, at least 1; None
-        is maximum likelihood. ``fit`` of the result is at the maximum of the likelihood in any case, ``model`` has
-        these probabilities.
+        row of known states is impossible; ``"blocks"`` does the same, but holds out rows that stand together in the
+        table, for new rows that come from another time or place; a number is the Dirichlet parameter of every
+        distribution, at least 1; None is maximum likelihood. ``fit`` of the result is at the maximum of the likelihood
+        in any case, ``model`` has these probabilities. Of all choices, only ``"blocks"`` depends on the order of rows.
     rng : numpy.random.Generator
         Source of randomness: the same seed gives the same tree, for any number of threads.
     budget : Budget, optional
@@ -172,7 +173,7 @@ def learn(
     if table.n_variables < 3:
         raise DataError(f"Learning a tree needs at least three variables. Got {', '.join(table.names)}.")
     search = _method(method, options)
-    check_prior(prior, "learn")
+    check_prior(prior, "learn", table)
     # sums do not depend on the order of columns and rows
     clock = budget if isinstance(budget, Clock) else (budget or Budget()).start()
     names = table.names
@@ -189,7 +190,16 @@ def learn(
             score=criterion.name,
             advice=Advice(option="score", value=HELD_OUT),
         )
-    task = Task(core, criterion, _threads(n_jobs), clock, _start(start, core, table), on_progress, executor, prior)
+    if search.estimates and prior == "blocks":
+        raise ParameterError(
+            "The method '{method}' estimates the probabilities while it searches, and holds out cases at random: "
+            "{blocks} is not for it. Use {advice}, or a number.",
+            method=method,
+            blocks=Advice(option="prior", value="blocks"),
+            advice=Advice(option="prior", value="auto"),
+        )
+    own_prior = "auto" if prior == "blocks" else prior  # blocks are made when a tree is found
+    task = Task(core, criterion, _threads(n_jobs), clock, _start(start, core, table), on_progress, executor, own_prior)
     none = _independent(task) if not search.estimates else Point(independent(core), -np.inf)
     if len(varying) < 3:
         message = f"No structure found: only {len(varying)} of {table.n_variables} variables vary."
@@ -374,7 +384,7 @@ def _run(
     task: Task,
     method: str,
     message: str,
-    prior: LearnerPrior,
+    prior: AnyPrior,
 ) -> Run:
     """The result, with all columns and in the user's order; ``tables`` are all columns in ours and in the user's."""
     whole, table = tables
