@@ -190,6 +190,20 @@ def test_a_prior_is_kept_in_bootstrap_samples(data):
         relate(model, frame, "x", prior=0.5)
 
 
+def test_a_note_where_rows_are_left_out_and_the_default_prior_is_not_applied(data):
+    frame, model = data
+    whole = relate(model, frame, "x", method="two-step")
+    assert whole.prior > 1 and not any("not applied" in str(own) for own in whole.notes)
+    found = relate(model, frame, "x", method="two-step", complete=True)
+    lacking = int(frame[ITEMS].isna().any(axis=1).sum())
+    assert found.prior == 1 and f"with {lacking} rows left out" in str(found) and "prior=2" in str(found)
+    assert any("default prior was not applied" in own for own in found.to_dict()["notes"])
+    rows = frame.dropna(subset=ITEMS)
+    table = lt.Table.from_frame(rows[ITEMS], variables=model.variables)
+    again = relate(lt.estimate(model, table, tol=1e-10).model, rows, "x", method="two-step", complete=True)
+    assert again.prior > 1 and not any("not applied" in str(own) for own in again.notes)
+
+
 def test_a_note_where_separation_is_moderate_and_rows_are_few():
     frame, model = world(0, 500, strength=3.4)
     with warnings.catch_warnings():

@@ -24,7 +24,7 @@ from ._bch import Bch
 from ._covariates import Estimate, Structural, one_step, three_step, two_step
 from ._design import INTERCEPT, Design, Reading, Values, check_terms, design_of, lacking, values_of
 from ._direct import DirectEffects
-from ._first import against_bias, at_maximum, refitted
+from ._first import First, against_bias, at_maximum, refitted
 from ._measurement import FirstStep, first_step, measurement_of
 from ._mixture import Fixed, Part
 from ._outcomes import Outcome, kind_of, outcome_by_class
@@ -66,6 +66,8 @@ class Task:
         The reference class.
     kinds : dict
         Kinds of the outcomes.
+    left_out : int
+        Rows that are left out of everything, since they lack an item or covariate.
     """
 
     model: Model
@@ -76,6 +78,7 @@ class Task:
     reference: int
     kinds: Mapping[str, Any]
     direct: tuple[tuple[str, Design, bool], ...]
+    left_out: int = 0
     warnings: list[str] = field(default_factory=list)
     notes: list[LatentreeWarning] = field(default_factory=list)
 
@@ -145,7 +148,9 @@ def prepare(
         name: kind_of(values_.take(np.flatnonzero(sample.weights > 0)), kinds[name])
         for name, values_ in sample.outcomes.items()
     }
-    return Task(model, node, design, sample, asked, _reference(model, node, asked.reference), checked, tuple(direct))
+    left_out = int((~keep & (weights > 0) & (table.inverse >= 0)).sum())
+    reference = _reference(model, node, asked.reference)
+    return Task(model, node, design, sample, asked, reference, checked, tuple(direct), left_out)
 
 
 def _refuse_combinations(model: Model, asked: Settings, covariates: Any, outcomes: Sequence[str]) -> None:
@@ -365,16 +370,31 @@ def _first(task: Task, sample: Sample, start: Solution | None) -> FirstStep:
         if asked.dirichlet > 1:
             again = Items(part.data, part.tables, 1.0 + (asked.dirichlet - 1.0) * unit)
             part, sizes = refitted(again, sizes, weights)
-        elif asked.prior == "auto" and asked.method != "one-step" and at_maximum(part, sizes, weights, unit):
-            found = against_bias(part, sizes, weights, unit)
-            if found is None:
-                task.warn(
-                    "The items were not estimated again with a prior, under which a class would vanish. Look whether "
-                    "fewer classes do, or use {method}.",
-                    method=Advice("method", "one-step"),
-                )
-            part, sizes = found or (part, sizes)
+        elif asked.prior == "auto" and asked.method != "one-step":
+            part, sizes = _by_default(task, part, sizes, weights, unit)
     return first_step(part, sizes, sample.sampling, exact=exact)
+
+
+def _by_default(task: Task, part: Items, sizes: FloatArray, weights: FloatArray, unit: float) -> First:
+    """The items under the default prior, if the model is at the maximum of the likelihood of these rows."""
+    if not at_maximum(part, sizes, weights, unit):
+        if task.left_out:
+            task.note(
+                "The default prior was not applied: with {n:,} rows left out, which lack an item or covariate, the "
+                "model is not at the maximum of the likelihood of the others. Fit the model to those rows alone, or "
+                "give {prior}.",
+                n=task.left_out,
+                prior=Advice("prior", 2),
+            )
+        return part, sizes
+    found = against_bias(part, sizes, weights, unit)
+    if found is None:
+        task.warn(
+            "The items were not estimated again with a prior, under which a class would vanish. Look whether "
+            "fewer classes do, or use {method}.",
+            method=Advice("method", "one-step"),
+        )
+    return found or (part, sizes)
 
 
 def _precision(task: Task, sample: Sample) -> FloatArray | None:
