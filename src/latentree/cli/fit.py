@@ -241,7 +241,7 @@ def learned(table: Table, options: dict[str, Any], scores: Sequence[str], clock:
     method, start = options["method"] or DEFAULT, options["start"]
     own = {"prior": _number(options["prior"]), "n_jobs": options["n_jobs"], "max_states": options["max_classes"]}
     kind = loaded(LEARNERS.find(method, owner="fit").reference).Options
-    given = settings_of(kind, method, options["settings"], **own)
+    given = settings_of(kind, method, options["settings"], called={"max_states": "max_classes"}, **own)
     require_time_limit(method, options["time_limit"], "fit")
     tell_resumed(options["resume"])
     with meter(None) as shown:

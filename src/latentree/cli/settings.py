@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -16,15 +16,19 @@ if TYPE_CHECKING:
 __all__ = ["settings_of"]
 
 
-def settings_of(kind: type[Options], method: str, given: Sequence[str], **own: Any) -> dict[str, Any]:
+def settings_of(
+    kind: type[Options], method: str, given: Sequence[str], *, called: Mapping[str, str] | None = None, **own: Any
+) -> dict[str, Any]:
     """Read the options of a method, each NAME=VALUE; return the values of those that were given.
 
-    ``own`` are options that the command gives itself, which are checked with the others and cannot be set.
+    ``own`` are options that the command gives itself, which are checked with the others and cannot be set; ``called``
+    says what the command calls them, where that is another name.
     """
     found = pairs(given, "--set")
     for name in found:
         if name in own:
-            raise click.UsageError(f"--set {name} cannot be used here: use the option of that name.")
+            option = (called or {}).get(name, name).replace("_", "-")
+            raise click.UsageError(f"--set {name} cannot be used here: use --{option}.")
     try:
         made = kind.of({**own, **found}, owner=f"method '{method}'", parse=True)
     except ParameterError as error:
