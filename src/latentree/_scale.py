@@ -78,15 +78,15 @@ def direction(score: object = "bic") -> str:
     return LOWER if lower_is_better(score) else HIGHER
 
 
-def score_label(score: str) -> str:
-    """Name a score with its direction.
+def score_label(score: str, at: str = "") -> str:
+    """Name a score with its direction and, where there are several, the probabilities that it is of.
 
     Examples
     --------
-    >>> score_label("bic")
-    'BIC (lower is better)'
+    >>> score_label("bic"), score_label("bic", "maximum likelihood")
+    ('BIC (lower is better)', 'BIC (maximum likelihood, lower is better)')
     """
-    return f"{score.upper() if _is_ours(score) else score} ({direction(score)})"
+    return f"{score.upper() if _is_ours(score) else score} ({at}{', ' if at else ''}{direction(score)})"
 
 
 def best_shown(values: Iterable[float], score: object = "bic") -> float:

@@ -244,7 +244,59 @@ def test_other_priors(run, tmp_path):
     two = strict(run("learn", *TWO_LATENTS, "--prior", "2", "--json").stdout)
     assert two["estimate"]["prior"] == 2 and two["bic"] == pytest.approx(exact["bic"])
     for wrong in ("0.5", "much"):
-        assert "at least 1, 'auto' or 'none'" in run("learn", *TWO_LATENTS, "--prior", wrong, code=2).stderr
+        assert "at least 1, 'auto', 'blocks' or 'none'" in run("learn", *TWO_LATENTS, "--prior", wrong, code=2).stderr
+
+
+def sorted_rows(n=200):
+    """Lines of a file of two classes, sorted by the first column, so that most rows stand beside their like."""
+    rng = np.random.default_rng(0)
+    of = rng.integers(2, size=n)
+    cells = np.where(rng.random((n, 4)) < 0.85, of[:, None], 1 - of[:, None])
+    cells = cells[np.lexsort(cells.T[[1, 0]])]
+    return ["a,b,c,d", *(",".join("yn"[c] for c in row) for row in cells.tolist())]
+
+
+def test_a_prior_by_blocks_of_rows(run, tmp_path):
+    (tmp_path / "d.csv").write_text("\n".join(sorted_rows()), encoding="utf-8")
+    found = strict(run("learn", "d.csv", "--prior", "blocks", "--out", "m.json", "--json").stdout)
+    assert found["estimate"]["chosen"] == "blocks" and found["estimate"]["folds"] == 10
+    assert lt.load(tmp_path / "m.json").provenance["estimate"]["chosen"] == "blocks"
+    assert "10 blocks of rows that stand together" in " ".join(
+        run("learn", "d.csv", "--prior", "blocks").stdout.split()
+    )
+    found = strict(run("fit", "d.csv", "--classes", "2", "--prior", "blocks", "--json").stdout)
+    assert found["estimate"]["chosen"] == "blocks"
+    for command in ("learn", "fit"):
+        told = run(command, "hiv_test", "--prior", "blocks", code=1).stderr
+        assert "--prior blocks holds out rows that stand together" in told and "look like counts" in told
+        told = run(command, "d*.csv", "--prior", "blocks", code=1).stderr
+        assert "the order of the rows is lost" in told and "use --prior auto" in told
+    assert "'blocks'" not in run("relate", "m.json", "d.csv", "--prior", "blocks", code=2).stderr.split("Give")[-1]
+
+
+@pytest.mark.parametrize("command", ["show", "report", "explore"])
+def test_a_model_from_a_file_has_one_bic_and_says_whose_the_other_is(run, tmp_path, command):
+    known = strict(run("learn", *TWO_LATENTS, "--out", "m.json", "--json").stdout)
+    told = {"show": ["show", "m.json"], "report": ["report", "m.json", "--data", "hiv_test"]}
+    told["explore"] = ["explore", "m.json", "--data", "hiv_test", "--out", "e.html", "--no-open"]
+    text = " ".join(run(*told[command]).stdout.split())
+    text = text if command != "explore" else (tmp_path / "e.html").read_text(encoding="utf-8")
+    assert "BIC (maximum likelihood" in text and f"{-2 * known['bic']:,.1f}" in text
+    own = strict(run("report", "m.json", "--data", "hiv_test", "--json").stdout)
+    assert own["maximum"]["bic"] == pytest.approx(known["bic"]) and own["bic"] < known["bic"]
+    if command == "show":
+        assert "saved estimate" in text and "pulled towards" in text
+    else:
+        assert "BIC (saved estimate" in text
+    if command == "report":
+        assert "The tree was chosen by its maximum of the likelihood (BIC" in text
+
+
+def test_a_model_at_its_maximum_has_one_bic(run):
+    run("learn", *TWO_LATENTS, "--prior", "none", "--out", "m.json")
+    assert "BIC (lower is better)" in run("show", "m.json").stdout
+    found = strict(run("report", "m.json", "--data", "hiv_test", "--json").stdout)
+    assert "maximum" not in found and not any("maximum of the likelihood" in text for text in found["notes"])
 
 
 def test_the_prior_of_latent_classes(run, tmp_path):

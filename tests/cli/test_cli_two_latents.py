@@ -46,6 +46,10 @@ def test_pairs_of_states_come_in_the_order_of_both_sizes(tmp_path):
     first, second = (np.array(own) for own in told["sizes"])
     assert (np.diff(first) <= 0).all() and (np.diff(second) <= 0).all()
     np.testing.assert_allclose(np.outer(first, second).ravel(), load(out).table(0)[0], atol=1e-12)
+    assert told["n_parameters"] < load(out).tree.n_parameters
+    shown = run("show", out).stdout
+    assert f" {told['n_parameters']} parameters" in shown and f" {load(out).tree.n_parameters} " not in shown
+    assert document("show", out)["n_parameters"] == told["n_parameters"]
     shown = run("two-latents", "values", "--states", "2x2").stdout
     assert "The two latent variables" in shown and "1x1" in shown and "2x2" in shown
 
@@ -121,7 +125,9 @@ def test_options_of_learners_are_set_and_unknown_ones_listed():
     assert told["log_likelihood"] != document("fit", "carcinoma", "--method", "SplitMerge")["log_likelihood"]
     wrong = run("fit", "carcinoma", "--method", "SplitMerge", "--set", "directoin=greedy", code=1).output
     assert "direction" in wrong and "n_splits" in wrong
-    assert "--set prior cannot be used here" in run("fit", "carcinoma", "--set", "prior=2", code=2).output
+    told = run("fit", "carcinoma", "--set", "max_states=3", code=2).output
+    assert "--set max_states cannot be used here: use --max-classes." in told
+    assert "--set prior cannot be used here: use --prior." in run("fit", "carcinoma", "--set", "prior=2", code=2).output
     assert "--set is for a number" in run("fit", "carcinoma", "--classes", "2", "--set", "p=0.1", code=2).output
 
 

@@ -40,14 +40,20 @@ def command(model: str, as_json: bool) -> None:
     if as_json:
         emit({**_document(loaded)})
         return
+    from ..report._headline import MAXIMUM
+    from ..report._tree import remembered_maximum
     from .tables import pairs
 
+    at = "" if remembered_maximum(loaded.provenance) is None else MAXIMUM
     known = {
-        _heading(name): _told(name, value)
+        _heading(name, at): _told(name, value)
         for name, value in loaded.provenance.items()
         if not isinstance(value, Mapping | list)
     }
     read = reading_of(loaded)
+    estimate = loaded.provenance.get("estimate")
+    if at and isinstance(estimate, Mapping) and "text" in estimate:
+        known["saved estimate"] = str(estimate["text"])
     pairs({"model": _kind(loaded), **known, **({"read with": read} if read else {})})
     click.echo()
     if loaded.tree.is_star:
@@ -62,10 +68,14 @@ HEADINGS |= {"log_likelihood": "log-likelihood"}
 """Entries of the file that people know by other names."""
 
 
-def _heading(name: str) -> str:
+def _heading(name: str, at: str) -> str:
+    """What people call an entry; ``at`` says which probabilities scores are of, if not those of the file."""
     from .._scale import score_label
 
-    return score_label(name) if name in ("aic", "bic") else HEADINGS.get(name, name.replace("_", " "))
+    if name in ("aic", "bic"):
+        return score_label(name, at)
+    heading = HEADINGS.get(name, name.replace("_", " "))
+    return f"{heading} ({at})" if at and name == "log_likelihood" else heading
 
 
 def _told(name: str, value: Any) -> str:
@@ -78,11 +88,17 @@ def _told(name: str, value: Any) -> str:
 
 
 def _kind(model: Model) -> str:
-    tree = model.tree
+    tree, n = model.tree, _n_parameters(model)
     if tree.is_star:
         k = tree.cardinality[0]
-        return f"{k} class{'es' if k > 1 else ''}, {tree.n_variables} variables, {tree.n_parameters:,} parameters"
-    return f"{tree.n_variables} variables, {len(tree.latent)} latent variables, {tree.n_parameters:,} parameters"
+        return f"{k} class{'es' if k > 1 else ''}, {tree.n_variables} variables, {n:,} parameters"
+    return f"{tree.n_variables} variables, {len(tree.latent)} latent variables, {n:,} parameters"
+
+
+def _n_parameters(model: Model) -> int:
+    """Free parameters: fewer than those of the tree if classes are pairs of states of two latent variables."""
+    known, own = model.provenance.get("n_parameters"), model.tree.n_parameters
+    return min(known, own) if isinstance(known, int) and known > 0 else own
 
 
 def _show_classes(model: Model) -> None:
@@ -124,7 +140,7 @@ def _document(model: Model) -> dict[str, Any]:
     known = {name: model.provenance.get(name) for name in SCORES}
     return {
         **known,
-        "n_parameters": tree.n_parameters,
+        "n_parameters": _n_parameters(model),
         "nodes": [
             {
                 "name": name,

@@ -313,10 +313,14 @@ class TreeContents(Judgement):
 
 
 class TreeExtras(TypedDict, total=False):
-    """What the report of a tree holds only after a search, and only if statistics were asked for."""
+    """What the report of a tree holds only after a search, and only if statistics were asked for.
+
+    ``maximum`` is there if the model is one from a file, whose scores at the maximum of the likelihood are others.
+    """
 
     search: SearchContents
     estimate: EstimateContents
+    maximum: MaximumContents
     statistics: StatisticsContents
 
 

@@ -16,9 +16,9 @@ from .._scale import direction, score_label, shown_score
 from .._table import Table, as_table
 from ..estimation import Fit
 from ..search import Run
-from ._contents import GrowthContents, TreeReport
+from ._contents import GrowthContents, MaximumContents, TreeReport
 from ._growth import growth, said
-from ._headline import criterion_of, facts, title_of
+from ._headline import MAXIMUM, criterion_of, facts, title_of
 from ._html import Page, page, source
 from ._in_words import answers, items, sparse
 from ._printable import printable
@@ -203,8 +203,10 @@ def _shown_trace(grown: GrowthContents, criterion: str | None) -> dict[str, Any]
 
 
 def _body(name: str, report: TreeReport, tree: str) -> str:
-    known = "" if report["bic"] is None else f" · {score_label('bic')} {shown_score(report['bic']):,.1f}"
-    score = known if report["log_likelihood"] is None else f"{known} · log-likelihood {report['log_likelihood']:,.1f}"
+    scores: TreeReport | MaximumContents = report.get("maximum", report)
+    label = score_label("bic", MAXIMUM if "maximum" in report else "")
+    known = "" if scores["bic"] is None else f" · {label} {shown_score(scores['bic']):,.1f}"
+    score = known if scores["log_likelihood"] is None else f"{known} · log-likelihood {scores['log_likelihood']:,.1f}"
     classes = f"{report['nodes'][0]['cardinality']:,} classes"
     latents = classes if report["star"] else f"{report['n_latents']:,} latent"
     size = f"{report['n_variables']:,} variables · {latents}{score}"

@@ -9,8 +9,12 @@ from .._scale import score_label, shown_score
 from ..errors import amount
 from ._contents import EstimateContents, TreeReport
 from ._printable import printable
+from ._tree import remembered_maximum
 
-__all__ = ["criterion_of", "facts", "origin_in_words", "title_of"]
+__all__ = ["MAXIMUM", "SAVED", "criterion_of", "facts", "origin_in_words", "title_of"]
+
+MAXIMUM, SAVED = "maximum likelihood", "saved estimate"
+"""Whose scores they are, where a model file knows those at the maximum of the likelihood and holds other numbers."""
 
 
 def title_of(report: TreeReport) -> str:
@@ -34,14 +38,19 @@ def facts(report: TreeReport) -> list[tuple[str, str]]:
         found.append(("Rows", f"{_rows(report)} ({report['n_patterns']:,} distinct)"))
         if report["missing"]:
             found.append(("Missing cells", f"{100 * report['missing']:.2g} %"))
-        found += _scores((report["log_likelihood"], report["aic"], report["bic"]), "not defined")
+        if "maximum" in report:
+            at = report["maximum"]
+            found += _scores((at["log_likelihood"], at["aic"], at["bic"]), at=MAXIMUM)
+        own = SAVED if "maximum" in report else ""
+        found += _scores((report["log_likelihood"], report["aic"], report["bic"]), "not defined", own)
         if report["impossible"]:
             found.append(("Impossible rows", f"{report['impossible']:,} distinct"))
     else:
         known = report["provenance"]
         if isinstance(known.get("n"), int | float):
             found.append(("Sample size", amount(known["n"])))
-        found += _scores(known.get(name) for name in ("log_likelihood", "aic", "bic"))
+        at_maximum = "" if remembered_maximum(known) is None else MAXIMUM
+        found += _scores((known.get(name) for name in ("log_likelihood", "aic", "bic")), at=at_maximum)
     if "estimate" in report:
         found.append(("Probabilities", _estimate(report["estimate"])))
     if "search" in report:
@@ -69,11 +78,11 @@ def _estimate(estimate: EstimateContents) -> str:
     return f"{prior}, log-likelihood {estimate['log_likelihood'] or 0:,.2f}"
 
 
-def _scores(known: Iterable[object], undefined: str = "") -> list[tuple[str, str]]:
-    """The log-likelihood, AIC and BIC as people see them."""
+def _scores(known: Iterable[object], undefined: str = "", at: str = "") -> list[tuple[str, str]]:
+    """The log-likelihood, AIC and BIC as people see them, and which probabilities they are of."""
     found = []
     for score, value in zip((None, "aic", "bic"), known, strict=True):
-        name = "Log-likelihood" if score is None else score_label(score)
+        name = score_label(score, at) if score is not None else f"Log-likelihood ({at})" if at else "Log-likelihood"
         if isinstance(value, int | float):
             found.append((name, f"{shown_score(value, score):,.2f}"))
         elif undefined:
@@ -117,7 +126,8 @@ def origin_in_words(report: TreeReport) -> list[str]:
 def _named_scores(known: Any) -> Iterable[tuple[str, str]]:
     """Log-likelihood, AIC and BIC that a file remembers, in words."""
     values = [known.get(name) for name in ("log_likelihood", "aic", "bic")]
-    for name, text in _scores(values):
+    at = "" if remembered_maximum(known) is None else MAXIMUM
+    for name, text in _scores(values, at=at):
         yield name, f"{name[:1].lower() + name[1:] if name[1:2].islower() else name} {text}"
 
 

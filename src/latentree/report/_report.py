@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from .._lazy import cached_property
 from .._model import Model
+from .._scale import shown_score
 from .._table import Table
 from ..diagnostics import Finding, findings, guessed_orders, provenance_findings, run_findings
 from ..engine._plan import SharedPlans, sharing
@@ -17,9 +18,17 @@ from ..errors import bad_parameter
 from ..estimation import Fit, evaluate
 from ..search import Run, trace_to_plain
 from ..search_result import search_result
-from ._contents import ClassReport, SearchContents, StatisticsContents, TreeContents, TreeExtras, TreeReport
+from ._contents import (
+    ClassReport,
+    MaximumContents,
+    SearchContents,
+    StatisticsContents,
+    TreeContents,
+    TreeExtras,
+    TreeReport,
+)
 from ._latent_class import describe_classes
-from ._tree import MOST_LEAVES, Hurried, at_maximum, estimate_contents, tree_contents
+from ._tree import MOST_LEAVES, Hurried, at_maximum, estimate_contents, remembered_maximum, tree_contents
 
 if TYPE_CHECKING:
     from ._html import Page
@@ -123,6 +132,10 @@ class Report:
         extras: TreeExtras = {} if run is None else {"search": _search(run)}
         if run is not None and run.estimate is not None:
             extras["estimate"] = estimate_contents(run.estimate)
+        maximum = None if run is not None else _remembered(model, described)
+        if maximum is not None:
+            extras["maximum"] = maximum
+            found.append(_two_estimates(maximum, described))
         contents: TreeReport = {
             **described,
             **extras,
@@ -193,6 +206,22 @@ def _findings(model: Model, fit: Fit | None, run: Run | None) -> list[Finding]:
             return findings(fit)
         remembered = provenance_findings({"reason": fit.reason.value})
     return [*remembered, *guessed_orders(model.variables)]
+
+
+def _remembered(model: Model, described: TreeContents) -> MaximumContents | None:
+    """Scores at the maximum of the likelihood, if the data are those that a model from a file was made from."""
+    own = described["log_likelihood"]
+    return None if own is None else remembered_maximum(model.provenance, own)
+
+
+def _two_estimates(maximum: MaximumContents, described: TreeContents) -> Finding:
+    """Say why a tree has two BICs."""
+    at, own = ("not defined" if of["bic"] is None else f"{shown_score(of['bic']):,.1f}" for of in (maximum, described))
+    text = (
+        f"The tree was chosen by its maximum of the likelihood (BIC {at}); the probabilities saved in the model are "
+        f"pulled towards plainer ones, so that they fit the same data less closely (BIC {own})."
+    )
+    return Finding("two-estimates", text)
 
 
 def _cut_short(described: TreeContents) -> list[Finding]:

@@ -12,6 +12,7 @@ from .._scale import score_label, shown_score
 from ._contents import (
     ClassContents,
     LatentContents,
+    MaximumContents,
     NodeContents,
     SearchContents,
     ShownVariable,
@@ -19,7 +20,7 @@ from ._contents import (
     TreeReport,
 )
 from ._growth import growth
-from ._headline import criterion_of
+from ._headline import MAXIMUM, SAVED, criterion_of
 from ._in_words import items, sparse
 from ._legend import legend
 from ._printable import printable
@@ -148,12 +149,19 @@ def _facts(report: TreeReport) -> RenderableType:
     grid.add_column(justify="right", no_wrap=True)
     grid.add_row("Parameters", Text(f"{report['n_parameters']:,}", style="bold"))
     if report["n"] is not None:
-        grid.add_row("Log-likelihood", Text(_decimals(report["log_likelihood"], 3), style="bold"))
-        for name in ("aic", "bic"):
-            grid.add_row(score_label(name), Text(_decimals(shown_score(report[name], name), 3), style="bold"))
+        if "maximum" in report:
+            _add_scores(grid, report["maximum"], MAXIMUM)
+        _add_scores(grid, report, SAVED if "maximum" in report else "")
         if report["impossible"]:
             grid.add_row("Distinct rows impossible under the model", Text(f"{report['impossible']:,}", style="bold"))
     return grid
+
+
+def _add_scores(grid: Grid, scores: TreeReport | MaximumContents, at: str) -> None:
+    of = f" ({at})" if at else ""
+    grid.add_row(f"Log-likelihood{of}", Text(_decimals(scores["log_likelihood"], 3), style="bold"))
+    grid.add_row(score_label("aic", at), Text(_decimals(shown_score(scores["aic"], "aic"), 3), style="bold"))
+    grid.add_row(score_label("bic", at), Text(_decimals(shown_score(scores["bic"], "bic"), 3), style="bold"))
 
 
 def _outline(report: TreeReport, width: int, everything: bool) -> Text:

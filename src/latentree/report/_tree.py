@@ -204,6 +204,35 @@ def at_maximum(fit: Fit) -> MaximumContents:
     return {"log_likelihood": finite(fit.log_likelihood), "aic": _score(aic, fit), "bic": _score(bic, fit)}
 
 
+SAME = 0.01
+"""Difference of log-likelihoods that rounding and a last step of EM explain."""
+
+
+def remembered_maximum(provenance: Mapping[str, Any], log_likelihood: float | None = None) -> MaximumContents | None:
+    """Scores at the maximum of the likelihood that a model from a file remembers, if its probabilities are others.
+
+    With the ``log_likelihood`` of data, only if these are the data that the model was made from.
+
+    Examples
+    --------
+    >>> known = {"log_likelihood": -5.0, "aic": -7.0, "bic": -8.0, "estimate": {"kind": "map", "log_likelihood": -5.5}}
+    >>> remembered_maximum(known, -5.5), remembered_maximum(known, -6.0)
+    ({'log_likelihood': -5.0, 'aic': -7.0, 'bic': -8.0}, None)
+    """
+    estimate = provenance.get("estimate")
+    if not isinstance(estimate, Mapping) or estimate.get("kind") != "map":
+        return None
+    own: Any = estimate.get("log_likelihood")
+    found: Any = {name: provenance.get(name) for name in ("log_likelihood", "aic", "bic")}
+    if not all(isinstance(value, int | float) for value in (own, *found.values())):
+        return None
+    other_data = log_likelihood is not None and abs(own - log_likelihood) > SAME + 1e-6 * abs(own)
+    if other_data or abs(own - found["log_likelihood"]) < 1e-9:
+        return None
+    maximum: MaximumContents = found
+    return maximum
+
+
 def estimate_contents(estimate: Estimate) -> EstimateContents:
     """What the probabilities of a model are."""
     found: Any = {**estimate.to_plain(), "log_likelihood": finite(estimate.log_likelihood)}
