@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from studies import calibration, density, new_rows
+from studies import blocks, calibration, density, new_rows
 from studies.page import linked
 from studies.results import Results
 
@@ -40,6 +40,24 @@ def test_rows_that_are_impossible_are_counted_not_added():
     assert told == {"sum": -4.0, "squares": 10.0, "impossible": 1}
     own = [{"test": {"a": told}, "test_rows": 3}]
     assert new_rows._mean(own, "a") == -np.inf and new_rows._shown(own, "a") == "1 impossible"
+
+
+def test_estimates_that_were_not_tried_have_empty_cells():
+    told = {"sum": -4.0, "squares": 10.0, "impossible": 0}
+    own = [{"test": {"defaults": told, "prior 2": told}, "test_rows": 3, "best": -4.0}]
+    assert new_rows._shown(own, "blocks") == new_rows._pulls_by_blocks(own) == ""
+    assert new_rows._judged(own, "defaults") == ["-0.00", "yes"] and new_rows._judged(own, "blocks") == ["", ""]
+    assert new_rows._distance(own, "blocks") == ["", ""]
+
+
+def test_generated_rows_follow_from_their_seed_and_every_rule_is_kept():
+    for seed in range(3):
+        model, rows, columns = blocks.generated(seed, 40)
+        assert np.array_equal(rows, blocks.generated(seed, 40)[1]) and len(model.tree.latent) == 1 + seed
+        assert sorted(columns) == list(range(rows.shape[1]))
+    records = Results(blocks.RESULTS).read()
+    assert len({(r["seed"], r["n"], r["order"]) for r in records}) == 30 * 3 * 4
+    assert all(set(r["rules"]) == set(blocks.RULES) for r in records)
 
 
 def test_simulated_tables_follow_from_their_numbers():
