@@ -20,6 +20,8 @@ MOST_NEIGHBOURS = 6
 """Latents of more neighbours are not divided: the ways to part them are too many."""
 PER_LATENT = 3
 """Divisions of a latent that are tried, of all ways to part its neighbours those that lose least."""
+_REFINED = 3
+"""How often a group of neighbours may say anew which states to merge."""
 LOSS_LEFT = 0.4
 """The share of the loss in completed data that is left at best when the probabilities are fitted."""
 
@@ -54,6 +56,54 @@ def divisions(network: Network, a: int, n: float, rate: float, least: float) -> 
             found.append((float(worth[i, j]), nodes))
     found.sort(key=lambda one: (-one[0], one[1]))
     yield from (Move("DI", nodes) for _, nodes in found[:PER_LATENT])
+
+
+def branches(network: Network, a: int, n: float, rate: float, least: float) -> Iterator[Move]:
+    """Neighbours that do not tell some states of a latent apart, and may hang on a new latent with fewer states.
+
+    As above, what is lost is known beforehand. States are merged as it loses least for one neighbour; all neighbours
+    that save more than they lose by it form a group, which in turn says which states to merge.
+    """
+    graph = network.graph
+    neighbours, k = graph.neighbours[a], graph.cardinality[a]
+    if k < 3 or len(neighbours) < 4:
+        return
+    marginal, tables = network.marginals[a], [network.conditional(b, a) for b in neighbours]
+    free = np.array([graph.cardinality[b] - 1 for b in neighbours])
+    before = np.array([_entropies(marginal, table).sum() for table in tables])
+    found: dict[tuple[int, ...], float] = {}
+    for seed in range(len(neighbours)):
+        below: tuple[int, ...] = (seed,)
+        worth, nodes = -np.inf, None
+        for _ in range(_REFINED):
+            rows = np.hstack([tables[i] for i in below])
+            for groups, _ in _merges(marginal, rows, np.ones((k, k))):
+                h = len(groups)
+                lost = n * np.maximum(_merged(marginal, tables, groups) - before, 0.0)
+                pays = np.flatnonzero(rate * (k - h) * free > lost)
+                if h == k or not 2 <= len(pays) <= len(neighbours) - 2:
+                    continue
+                saved = rate * ((k - h) * free[pays].sum() - k * (h - 1))
+                loss = lost[pays].sum()
+                if saved - loss > worth and saved - LOSS_LEFT * loss > least:
+                    worth, nodes = saved - loss, (a, *(neighbours[i] for i in pays), k, h)
+                    group = tuple(pays.tolist())
+            if nodes is None or group == below:
+                break
+            below = group
+        if nodes is not None:
+            found[nodes] = worth
+    yield from (Move("DI", own) for own in sorted(found, key=lambda own: (-found[own], own))[:PER_LATENT])
+
+
+def _merged(marginal: FloatArray, tables: Sequence[FloatArray], groups: Sequence[Sequence[int]]) -> FloatArray:
+    """The entropy of each neighbour, a row counting 1, if states are known by their groups only."""
+    member = np.zeros((len(groups), len(marginal)))
+    for i, group in enumerate(groups):
+        member[i, group] = marginal[group]
+    weight = member.sum(axis=1)
+    share = member / np.maximum(weight, 1e-300)[:, None]
+    return np.array([_entropies(weight, share @ table).sum() for table in tables])
 
 
 def _sides(n: int) -> Iterator[tuple[int, ...]]:

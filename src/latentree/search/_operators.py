@@ -34,7 +34,7 @@ class Move:
     kind : str
         ``SI`` introduces and ``SD`` deletes a state; ``NI`` introduces a node between a latent and two of its
         neighbours and ``ND`` deletes one; ``NR`` relocates a node; ``UN`` unites two latents and ``DI`` divides
-        one; ``NE`` introduces a node on an edge.
+        one; ``NE`` introduces a node on an edge, which with one state makes both sides independent.
     nodes : tuple of int
         SI, SD: (latent,). NI: (latent, neighbour, neighbour). ND: (deleted latent, the neighbour that takes over).
         NR: (relocated node, where it was, where it goes). UN: (deleted latent, the one it is united with, states).
@@ -45,6 +45,16 @@ class Move:
 
     kind: Kind
     nodes: tuple[int, ...]
+
+    @property
+    def place(self) -> int:
+        """The latent that it changes first: of a relocated node, the one that it leaves."""
+        return self.nodes[1 if self.kind == "NR" else 0]
+
+    @property
+    def cuts(self) -> bool:
+        """Whether it makes the two sides of an edge independent."""
+        return self.kind == "NE" and self.nodes[-1] == 1
 
     def applied(self, graph: Graph) -> Graph:
         """The graph after the move, not yet regularised."""
@@ -105,7 +115,11 @@ class Move:
             "SI": lambda: f"{last} states for {n[0]}" if len(n) > 1 else f"one more state for {n[0]}",
             "SD": lambda: f"one state less for {n[0]}",
             "NI": lambda: f"a new latent{f' of {last} states' * (len(n) > 3)} between {n[0]} and {n[1]}, {n[2]}",
-            "NE": lambda: f"a new latent of {last} states between {n[0]} and {n[1]}",
+            "NE": lambda: (
+                f"a new latent of {last} states between {n[0]} and {n[1]}"
+                if last > 1
+                else f"{n[1]} cut off from {n[0]}"
+            ),
             "ND": lambda: f"{n[0]} deleted, its neighbours joined to {n[1]}",
             "NR": lambda: f"{n[0]} moved from {n[1]} to {n[2]}",
             "UN": lambda: f"{n[0]} and {n[1]} united, with {last} states",

@@ -15,7 +15,7 @@ import numpy as np
 from .._types import FloatArray
 from ..engine import _core
 from ._beliefs import Beliefs
-from ._division import divisions
+from ._division import LOSS_LEFT, branches, divisions
 from ._network import Edge, Graph, Network, edge
 from ._operators import Move, moves
 from ._relocate import PLACES, relocations
@@ -97,6 +97,7 @@ def propose(
         *_unions(graph, around),
         *(_divisions(beliefs, task, around, least) if anew else ()),
         *(m for m in _on_edges(graph, around) if least < 0 or cost.price(graph, m, base) < 0),
+        *_cuts(beliefs, task, base, around, least),
     ]
 
     def judged(move: Move, own: np.random.Generator) -> Proposal:
@@ -183,9 +184,9 @@ def _states(graph: Graph) -> Iterator[Move]:
 
 
 def _restarts(graph: Graph, around: Collection[int] | None) -> Iterator[Move]:
-    """As many states as a latent has, to be tried from random tables: what they mean may be a poor choice."""
+    """As many states as a latent has, others than now: what they mean may be a poor choice."""
     hidden = (a for a in graph.latents if a not in graph.observed and (around is None or a in around))
-    return (Move("SI", (a, graph.cardinality[a])) for a in hidden)
+    return (Move("SI", (a, graph.cardinality[a])) for a in hidden if graph.cardinality[a] > 1)
 
 
 def _on_edges(graph: Graph, around: Collection[int] | None) -> Iterator[Move]:
@@ -196,6 +197,28 @@ def _on_edges(graph: Graph, around: Collection[int] | None) -> Iterator[Move]:
         most = min(graph.cardinality[a], graph.cardinality[b])
         if graph.is_latent(a) and most > 2 and not {a, b} & {*graph.observed, *graph.observed.values()}:
             yield from (Move("NE", (a, b, h)) for h in sorted({2, 3, most // 2}) if 2 <= h < most)
+
+
+def _cuts(beliefs: Beliefs, task: Task, base: float, around: Collection[int] | None, least: float) -> Iterator[Move]:
+    """Edges that may not be worth their parameters: a latent of one state there makes both sides independent."""
+    network = beliefs.network
+    graph = network.graph
+    for b, a in graph.edges:
+        if around is not None and a not in around and b not in around:
+            continue
+        inner = {*graph.observed, *graph.observed.values()}
+        if 1 in (graph.cardinality[a], graph.cardinality[b]) or not graph.is_latent(a) or inner & {a, b}:
+            continue
+        move = Move("NE", (a, b, 1))
+        shared = task.table.n * _information(network.joint[edge(a, b)])
+        if -task.criterion.price(graph, move, base) - LOSS_LEFT * shared > least:
+            yield move
+
+
+def _information(joint: FloatArray) -> float:
+    """What two nodes say about each other, in nats, from their joint probabilities."""
+    product = joint.sum(axis=1)[:, None] * joint.sum(axis=0)
+    return float((joint * np.log(np.maximum(joint, 1e-300) / np.maximum(product, 1e-300))).sum())
 
 
 def conditional_dependence(beliefs: Beliefs, a: int, *, between: Callable[[], None] = lambda: None) -> FloatArray:
@@ -231,6 +254,7 @@ def _divisions(beliefs: Beliefs, task: Task, around: Collection[int] | None, lea
     for a in network.graph.latents:
         if a not in network.graph.observed and (around is None or a in around):
             yield from divisions(network, a, task.table.n, task.criterion.rate, least)
+            yield from branches(network, a, task.table.n, task.criterion.rate, least)
 
 
 # ---- several at once ----------------------------------------------------------------------------------------------

@@ -29,6 +29,8 @@ Generator = np.random.Generator
 
 _SHAKE = 0.3
 """How much of a new state's or node's tables is random at the start."""
+_ALIKE = 2.0
+"""How far down the list of pairs of states, the most alike first, those stand on average that are merged."""
 
 _SAME = 1e-9
 """Probabilities that differ by less are the same: what lies behind them stays as it is."""
@@ -205,7 +207,10 @@ class _SideBySide:
 
 
 def _si(move: Move, beliefs: Beliefs, starts: int, rng: Generator) -> _Place:
-    """More states: a start splits one state or several at random, the likelier ones first."""
+    """More states: a start splits one state or several at random, the likelier ones first.
+
+    As many states as there are: a start merges two of them, rather those that are alike, and splits another.
+    """
     a = move.nodes[0]
     network = beliefs.network
     neighbours = network.graph.neighbours[a]
@@ -213,15 +218,42 @@ def _si(move: Move, beliefs: Beliefs, starts: int, rng: Generator) -> _Place:
     marginal, tables = network.marginals[a], [network.conditional(b, a) for b in neighbours]
     wide, layout = np.hstack(tables), _SideBySide(tables)
     each = np.arange(starts)
-    order = np.argsort(-marginal, kind="stable")
-    split = order[(each[:, None] + np.arange(new - k)) % k]  # the states that each start splits
-    origin = np.hstack([np.tile(np.arange(k), (starts, 1)), split])
-    copies = np.ones((starts, k))
-    np.add.at(copies, (each[:, None], split), 1.0)
+    if new > k:
+        order = np.argsort(-marginal, kind="stable")
+        split = order[(each[:, None] + np.arange(new - k)) % k]  # the states that each start splits
+        origin = np.hstack([np.tile(np.arange(k), (starts, 1)), split])
+        merged = np.full(starts, -1)
+    else:
+        origin, merged = _split_and_merged(marginal, wide, starts, rng)
+    copies = np.zeros((starts, k))
+    np.add.at(copies, (each[:, None], origin), 1.0)
     shares = copies[each[:, None], origin]
     noise = _SHAKE * (shares > 1)[:, :, None]
-    rows = (1 - noise) * wide[origin] + noise * layout.noise((starts, new), rng)
-    return _around(a, new, neighbours, beliefs, layout.flat(marginal[origin] / shares, rows))
+    priors, rows = marginal[origin] / shares, wide[origin]
+    for i in np.flatnonzero(merged >= 0):  # the state that takes over another, which none of the rows is a copy of
+        gone = int(np.flatnonzero(copies[i] == 0)[0])
+        where = origin[i] == merged[i]
+        both = np.array([marginal[merged[i]], marginal[gone]])
+        priors[i, where] += both[1] / where.sum()
+        rows[i, where] = both @ wide[[merged[i], gone]] / max(both.sum(), 1e-300)
+    rows = (1 - noise) * rows + noise * layout.noise((starts, new), rng)
+    return _around(a, new, neighbours, beliefs, layout.flat(priors, rows))
+
+
+def _split_and_merged(
+    marginal: FloatArray, rows: FloatArray, starts: int, rng: Generator
+) -> tuple[IndexArray, IndexArray]:
+    """Of each start, the state that each of its states comes from, and the one that takes over another's cases."""
+    k = len(marginal)
+    pairs = sorted(combinations(range(k), 2), key=lambda st: _parting(marginal, rows, *st))
+    origin, merged = np.tile(np.arange(k), (starts, 1)), np.empty(starts, dtype=np.intp)
+    for i in range(starts):
+        s, t = pairs[min(int(rng.exponential(_ALIKE)), len(pairs) - 1)]
+        left = [u for u in range(k) if u != t]
+        weights = marginal[left] + np.where(np.array(left) == s, marginal[t], 0.0)
+        origin[i, t] = left[int(np.searchsorted(np.cumsum(weights)[:-1], rng.uniform(0.0, weights.sum())))]
+        merged[i] = s
+    return origin, merged
 
 
 def _sd(move: Move, beliefs: Beliefs, starts: int, rng: Generator) -> _Place:

@@ -1,16 +1,18 @@
 """Our own search: the operators and the principle of the sources, with the work taken out of them.
 
 A *climb* looks at all moves of all kinds at once: new nodes that the completed data speak for, all relocations, more
-and fewer states, unions of two latents, narrow latents on edges. It carries out together all that do not touch each
-other, fits all probabilities, and tries a third of the bundle if that did not pay. More states and unions are held back
-where a new node gains more for each parameter. It ends when nothing gains.
+and fewer states, unions of two latents, divisions of one, branches that need not know all its states, narrow latents on
+edges. It carries out together all that do not touch each other, fits all probabilities, and tries a third of the bundle
+if that did not pay. More states and unions are held back where a new node gains more for each parameter. When nothing
+else gains, edges are cut that are not worth their parameters, and the states of each latent are split and merged
+(:func:`latentree.cardinality.adapt`). It ends when that does not help either.
 
-From where it ends the tree is *perturbed*: a few moves that lose are carried out, those that lose least being the
-likeliest, and it climbs again around them; what ends higher is kept. It does not go back to structures that are known
-and no better, and gives up when what is left to gain would not do. When the first perturbations have failed, all
-probabilities are fitted after each of the likeliest single moves. The *start* is over when so many perturbations in a
-row have not led higher, and neither have random starts of EM nor *recombination* with the ends of earlier starts
-(:mod:`latentree.search._recombine`).
+From where it ends the tree is *perturbed*: a few moves that lose are carried out in one part of it, those that lose
+least being the likeliest, and it climbs again around them; what ends higher is kept. It does not go back to structures
+that are known and no better, and gives up when what is left to gain would not do. When the first perturbations have
+failed, all probabilities are fitted after each of the likeliest single moves. The *start* is over when so many
+perturbations in a row have not led higher, and neither have random starts of EM nor *recombination* with the ends of
+earlier starts (:mod:`latentree.search._recombine`).
 
 There are several starts, from stars of different sizes, the best latent class model and trees of pieces, until several
 of them have ended at the best score, or there have been enough of them. How many did so is told with the result. Starts
@@ -27,7 +29,6 @@ import hashlib
 import sys
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -36,6 +37,7 @@ from .._model import Model
 from .._table import Table
 from .._trace import Step
 from .._tree import Tree
+from ..cardinality import adapt
 from ..errors import ParameterError
 from ..estimation import em, restart_em
 from ..method import AnyOf, Number, OneOf, Options, Text, Whole, option
@@ -75,6 +77,8 @@ _MOST_MOVES = 5
 """Moves of one perturbation."""
 _RANKS = (3.0, 100.0)
 """How far down the list of moves a perturbation reaches: a number between these, drawn anew each time."""
+_REGION = 6
+"""Least latents of the part of a tree that a perturbation stays within; up to all of them, drawn anew each time."""
 _LOSS = (20.0, 0.1)
 """Moves are listed that lose no more than this, and this share of what the tree gains on independence."""
 _RANDOM_STARTS = 16
@@ -83,7 +87,7 @@ _CLOSELY: Mapping[str, Any] = {"tol": 0.005, "max_iterations": 200}
 """How closely the tree that a start ends at is fitted."""
 _FINALISTS = 4
 """So many of them are run to the end."""
-_CHILDREN = 24
+_CHILDREN = 60
 """Most recombinations with the ends of other starts that are fitted when a start is over."""
 _BUNDLE = 4
 """Perturbations that are tried side by side, whatever the threads."""
@@ -243,7 +247,10 @@ class Swift(SearchMethod):
             state = state.to("climb", swept=here.score)
         more = {"around": around, "n_jobs": task.n_jobs, "n_places": n_places, "anew": not _wide(task)}
         found = propose(task, _beliefs(task, here), rng, parallel=True, **more)
-        point, done = self._bundle(task, here, found, task.n_jobs)
+        cuts = [p for p in found if p.move.cuts]  # last: what is cut off early is rarely found a better place
+        point, done = self._bundle(task, here, [p for p in found if not p.move.cuts], task.n_jobs)
+        if not done:
+            point, done = self._bundle(task, here, cuts, task.n_jobs)
         if done:
             active = _changed(here, point, done) if _wide(task) else None
             return _moved(state, here, point, done, len(found), active=active)
@@ -251,6 +258,9 @@ class Swift(SearchMethod):
             return state.to("climb", active=None), None
         if _wide(task):
             return replace(state, finished=True), None
+        other = self._adapted(task, here, rng)
+        if other.score > here.score + SAME:
+            return _reached(state.to("climb"), other), other.step("climb", "states", "states split and merged")
         seed = int(rng.integers(2**32))
         return state.to("perturb", home=here, seed=seed, looked=False), None
 
@@ -272,6 +282,18 @@ class Swift(SearchMethod):
             else:
                 left = [p for p in left if p not in done] if done else left[1:]
         return here, []
+
+    def _adapted(self, task: Task, here: Point, rng: Generator) -> Point:
+        """The same tree with other states: of one latent after the other they are split and merged while that gains."""
+        fit, score = here.fit, here.score
+        for name in [here.fit.model.tree.names[z] for z in here.fit.model.tree.latent]:
+            task.check_time()
+            own = adapt(fit.model, task.table, name, rng=rng, score=task.criterion, budget=task.clock)
+            if task.criterion(own) > score + _GAIN:
+                fit, score = own, task.criterion(own)
+        if fit is here.fit:
+            return here
+        return self._fitted(task, regularised(Network.from_model(fit.model)), task.n_jobs)
 
     # ---- perturbing -----------------------------------------------------------------------------------------------
 
@@ -345,12 +367,19 @@ class Swift(SearchMethod):
     def _drawn(
         self, found: Sequence[Proposal], home: Point, met: Mapping[str, float], rng: Generator
     ) -> list[list[Proposal]]:
-        """Perturbations that lead to structures not met before, or to better ones."""
+        """Perturbations that lead to structures not met before, or to better ones, each in one part of the tree."""
         out, new = [], _known(met, home)
+        graph = home.network.graph
+        latents = graph.latents
         for _ in range(_DRAWS * _BUNDLE):
             reach = np.exp(rng.uniform(*np.log(_RANKS)))
-            order = np.argsort(np.arange(len(found)) + rng.exponential(reach, len(found)), kind="stable")
-            few = together([found[i] for i in order], home.network.graph, int(rng.integers(1, _MOST_MOVES + 1)))
+            moves = found
+            if len(latents) > _REGION:  # moves far from each other would each have to pay for all the others
+                size = round(np.exp(rng.uniform(*np.log((_REGION, len(latents))))))
+                region = _nearest(graph, latents[rng.integers(len(latents))], size)
+                moves = [p for p in found if p.move.place in region]
+            order = np.argsort(np.arange(len(moves)) + rng.exponential(reach, len(moves)), kind="stable")
+            few = together([moves[i] for i in order], graph, int(rng.integers(1, _MOST_MOVES + 1)))
             network, done = carried_out(few, home.network)
             name = _name(network.graph)
             if name not in new:
@@ -404,18 +433,28 @@ class Swift(SearchMethod):
         return point if point.score > home.score else home
 
     def _recombined(self, task: Task, state: State) -> Point | None:
-        """The best child of where this start has come to and where others ended, if it is better than all of them."""
-        home: Point = state.memory["home"]
-        best = max([home.score, *state.memory["ends"]])
+        """Where this start has come to, with parts as others ended, as long as that gains; None if no better than all.
+
+        Structures that were met before count too: they may have been fitted less well then.
+        """
+        best = max([state.memory["home"].score, *state.memory["ends"]])
         others = sorted(state.memory["homes"], key=lambda p: -p.score)
-        networks = (child for p in others for child in children(home.network, p.network, task.table))
-        # structures that were met before count too: they may have been fitted less well then
-        for network in islice(networks, _CHILDREN):
-            task.check_time()
-            point = self._fitted(task, network, task.n_jobs)
-            if point.score > best + SAME:
-                return point
-        return None
+        point: Point = state.memory["home"]
+        tried: set[str] = set()
+        gained = True
+        while gained and len(tried) < _CHILDREN:
+            gained = False
+            for network in (child for p in others for child in children(point.network, p.network, task.table)):
+                name = _name(network.graph)
+                if name in tried:
+                    continue
+                tried.add(name)
+                task.check_time()
+                child = self._fitted(task, network, task.n_jobs)
+                if child.score > point.score + SAME:
+                    point, gained = child, True
+                    break
+        return point if point.score > best + SAME else None
 
     def _next_start(self, task: Task, state: State, rng: Generator) -> tuple[State, Step | None]:
         """The start is over: look whether enough of them agree, and begin the next if not."""
@@ -528,6 +567,17 @@ def _ended_there(state: State) -> bool:
     home: Point = state.memory["home"]
     name = _name(home.network.graph)
     return any(_name(p.network.graph) == name and p.score > home.score - SAME for p in state.memory["homes"])
+
+
+def _nearest(graph: Graph, centre: int, size: int) -> set[int]:
+    """So many latents around one of them, itself included, the nearest first."""
+    found, ahead = {centre}, [centre]
+    for u in ahead:
+        for v in graph.neighbours[u]:
+            if len(found) < size and graph.is_latent(v) and v not in found:
+                found.add(v)
+                ahead.append(v)
+    return found
 
 
 def _known(met: Mapping[str, float], home: Point) -> set[str]:
