@@ -14,7 +14,7 @@ from latentree._tree import Tree
 from latentree._variables import numbered
 from latentree.engine._plan import Plan
 from latentree.search._beliefs import Beliefs
-from latentree.search._division import MOST_NEIGHBOURS, _losses, divisions, start_tables
+from latentree.search._division import MOST_NEIGHBOURS, _losses, _merged, branches, divisions, start_tables
 from latentree.search._network import Graph, Network
 from latentree.search._operators import Move, added_parameters
 from latentree.search._restricted import Effort, dimension_change, evaluate, model_of
@@ -111,3 +111,54 @@ def test_latents_of_two_states_or_of_many_neighbours_are_not_divided():
     for k, leaves in ((2, 5), (4, MOST_NEIGHBOURS + 1), (4, 3)):
         model = Model.random(Tree.star(k, [2] * leaves), numbered([2] * leaves), np.random.default_rng(0))
         assert list(divisions(Network.from_model(model), leaves, 100.0, 1.0, -np.inf)) == []
+
+
+# ---- branches that need not know all states ------------------------------------------------------------------------
+
+
+def hub_of_two_kinds(k, few, fine, coarse, rng):
+    """A star whose last leaves only tell in which of ``few`` groups its k states are."""
+    sharp = 0.9 * np.eye(3)[:, :] + 0.1 / 3
+    tables = [sharp[rng.permutation(np.arange(k) % 3)] for _ in range(fine)]
+    tables += [sharp[(np.arange(k) % few + i) % 3] for i in range(coarse)]
+    leaves = [3] * (fine + coarse)
+    prior = np.full(k, 1.0 / k)
+    return Model(Tree.star(k, leaves), numbered(leaves), np.concatenate([prior, *(t.ravel() for t in tables)]))
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_neighbours_that_do_not_tell_states_apart_form_a_branch(seed):
+    model = hub_of_two_kinds(9, 3, 5, 4, np.random.default_rng(seed))
+    moves = list(branches(Network.from_model(model), 9, 5_000.0, 0.5 * np.log(5_000.0), 0.1))
+    *below, k, h = moves[0].nodes[1:]
+    assert (set(below), k, h) == ({5, 6, 7, 8}, 9, 3)
+    table = drawn_table(model, 5_000, seed)
+    now = Plan.of(model, table).log_likelihood(model.parameters)
+    found = evaluate(moves[0], Beliefs(Network.from_model(model), table), Effort(2, 40, 0.01), np.random.default_rng(0))
+    assert found.log_likelihood > now - 10.0  # 8 parameters for 24: nothing much is lost
+
+
+def test_where_all_neighbours_need_all_states_there_is_no_branch():
+    rng = np.random.default_rng(0)
+    rows = [np.eye(4)[rng.permutation(4)] * 0.8 + 0.05 for _ in range(6)]
+    model = Model(
+        Tree.star(4, [4] * 6), numbered([4] * 6), np.concatenate([np.full(4, 0.25), *(r.ravel() for r in rows)])
+    )
+    assert list(branches(Network.from_model(model), 6, 5_000.0, 0.5 * np.log(5_000.0), 0.1)) == []
+    for k, leaves in ((2, 6), (4, 3)):
+        small = Model.random(Tree.star(k, [2] * leaves), numbered([2] * leaves), rng)
+        assert list(branches(Network.from_model(small), leaves, 100.0, 1.0, -np.inf)) == []
+
+
+@given(st.integers(2, 6), st.integers(0, 50))
+def test_entropies_given_groups_of_states_are_those_of_the_mixture(k, seed):
+    rng = np.random.default_rng(seed)
+    marginal, table = rng.dirichlet(np.ones(k)), rng.dirichlet(np.ones(3), k)
+    entropy = -(table * np.log(table)).sum(axis=1)
+    alone, together = (
+        _merged(marginal, [table], [[s] for s in range(k)])[0],
+        _merged(marginal, [table], [list(range(k))])[0],
+    )
+    mixture = marginal @ table
+    assert alone == pytest.approx(marginal @ entropy)
+    assert together == pytest.approx(-(mixture * np.log(mixture)).sum())

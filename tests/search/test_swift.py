@@ -13,6 +13,7 @@ from latentree import datasets
 from latentree._model import Model
 from latentree._table import Table
 from latentree._variables import numbered
+from latentree.cardinality import adapt
 from latentree.engine import _core
 from latentree.engine._plan import Plan
 from latentree.runner import Budget, Clock, StopReason
@@ -21,10 +22,10 @@ from latentree.search._beliefs import Beliefs, known
 from latentree.search._criterion import Criterion
 from latentree.search._network import Graph, Network
 from latentree.search._operators import Move, added_parameters, moves
-from latentree.search._proposals import carried_out, conditional_dependence, propose, together
+from latentree.search._proposals import _cuts, _information, carried_out, conditional_dependence, propose, together
 from latentree.search._relocate import relocations
 from latentree.search._restricted import Effort, dimension_change, evaluate, model_of, triple
-from latentree.search._swift import WIDE, Swift
+from latentree.search._swift import WIDE, Swift, _nearest
 from latentree.search._task import Task
 
 
@@ -311,7 +312,7 @@ def test_parameters_of_narrow_latents_are_told_from_the_surroundings(graph):
         if len(graph.neighbours[a]) > 3
         for h in (2, 3)
     ]
-    between = [Move("NE", (b, a, h)) for a, b in graph.edges if graph.is_latent(b) for h in (2, 3)]
+    between = [Move("NE", (b, a, h)) for a, b in graph.edges if graph.is_latent(b) for h in (1, 2, 3)]
     several = [Move("SI", (a, graph.cardinality[a] + 2)) for a in graph.latents]
     for move in [*narrow, *between, *several]:
         told = added_parameters(graph, move)
@@ -328,6 +329,8 @@ def test_restricted_likelihoods_of_new_moves_are_those_of_their_models(case, see
     graph = beliefs.network.graph
     rng = np.random.default_rng(seed)
     tried = [Move("SI", (a, graph.cardinality[a] + 2)) for a in graph.latents]
+    tried += [Move("SI", (a, graph.cardinality[a])) for a in graph.latents if graph.cardinality[a] > 1]
+    tried += [Move("NE", (b, a, 1)) for a, b in graph.edges if graph.is_latent(b)]
     tried += [Move("NI", (a, *graph.neighbours[a][:2], 2)) for a in graph.latents if len(graph.neighbours[a]) > 3]
     tried += [
         Move("NE", (b, a, 2))
@@ -341,3 +344,78 @@ def test_restricted_likelihoods_of_new_moves_are_those_of_their_models(case, see
         made = model_of(found, beliefs.network, model.variables)
         truth = Plan.of(made, table).evaluate_batch(made.parameters[None])[0][0]
         assert found.log_likelihood == pytest.approx(truth, rel=1e-5, abs=1e-4)
+
+
+# ---- cuts, and perturbations in one part of a tree -------------------------------------------------------------------
+
+
+def with_an_independent_leaf(n, seed):
+    """Five leaves of a latent class model, and one that has nothing to do with them."""
+    rng = np.random.default_rng(seed)
+    z = rng.integers(2, size=n)
+    five = np.where(rng.random((n, 5)) < 0.85, z[:, None], 1 - z[:, None])
+    return Table.from_codes(np.column_stack([five, rng.integers(3, size=n)]), numbered([2] * 5 + [3]))
+
+
+def test_edges_that_share_little_are_proposed_for_a_cut():
+    table = with_an_independent_leaf(1_000, 0)
+    run = learn(
+        table,
+        rng=np.random.default_rng(0),
+        prior=None,
+        start=Model.random(Graph.star(2, [2] * 5 + [3]).to_tree(), table.variables, np.random.default_rng(0)),
+        trials=0,
+        starts=1,
+    )
+    star = Network.from_model(
+        Model.random(Graph.star(2, [2] * 5 + [3]).to_tree(), table.variables, np.random.default_rng(1))
+    )
+    assert run.score > learn(table, method="east", rng=np.random.default_rng(0), prior=None).score + 1.0
+    task = searching(table)
+    sure = Beliefs(Network.from_model(run.fit.model), table)
+    assert not list(_cuts(sure, task, task.criterion.penalty(sure.network.graph), None, 0.1))  # nothing is left to cut
+    assert {m.nodes[:2] for m in _cuts(Beliefs(star, table), task, 0.0, {6}, -np.inf)} == {(6, i) for i in range(6)}
+    assert list(_cuts(Beliefs(star, table), task, 0.0, set(), -np.inf)) == []
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_an_independent_variable_is_cut_off(seed):
+    table = with_an_independent_leaf(1_000, seed)
+    run = learn(table, rng=np.random.default_rng(seed), prior=None)
+    tree = run.fit.model.tree
+    leaf = tree.names.index("x6")
+    beside = [tree.parent[leaf]] if tree.parent[leaf] >= 0 else list(tree.children[leaf])
+    assert [int(tree.cardinality[v]) for v in beside] == [1]
+    free = sum(v.cardinality - 1 for v in table.variables[5:])
+    five = learn(
+        Table.from_codes(table.codes[:, :5], table.variables[:5], weights=table.weights),
+        rng=np.random.default_rng(seed),
+        prior=None,
+    )
+    assert run.fit.n_parameters == five.fit.n_parameters + free
+
+
+@given(st.integers(2, 4), st.integers(2, 4), st.integers(0, 50))
+def test_what_the_ends_of_an_edge_share_is_zero_if_independent(a, b, seed):
+    rng = np.random.default_rng(seed)
+    p, q = rng.dirichlet(np.ones(a)), rng.dirichlet(np.ones(b))
+    assert _information(np.outer(p, q)) == pytest.approx(0.0, abs=1e-12)
+    assert _information(np.diag(p)) == pytest.approx(-(p * np.log(p)).sum())
+
+
+@given(graphs(max_leaves=8, max_moves=8), st.integers(1, 9))
+def test_the_nearest_latents_are_connected(graph, size):
+    for centre in graph.latents:
+        found = _nearest(graph, centre, size)
+        assert centre in found and len(found) == min(size, len(graph.latents))
+        assert all(found.intersection(graph.path(v, centre)) == set(graph.path(v, centre)) for v in found)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_no_split_or_merge_of_states_is_left_at_the_end(seed):
+    table = datasets.load("d12_1k") if "d12_1k" in datasets.names() else datasets.load("voting")
+    run = learn(table, rng=np.random.default_rng(seed), prior=None, starts=1, trials=0)
+    bic = Criterion.of("bic", table)
+    names = [run.fit.model.tree.names[z] for z in run.fit.model.tree.latent]
+    for name in names:
+        assert bic(adapt(run.fit.model, table, name, rng=np.random.default_rng(9))) < run.score + 1.0

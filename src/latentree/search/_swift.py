@@ -51,7 +51,7 @@ from ._recombine import children
 from ._relocate import PLACES
 from ._restricted import regularised
 from ._starts import kind_of, latent_classes, under
-from ._task import AGREE, SAME, Point, SearchMethod, State, Task
+from ._task import SAME, Point, SearchMethod, State, Task
 
 Generator = np.random.Generator
 
@@ -476,7 +476,7 @@ class Swift(SearchMethod):
             homes.append(home)
         best, number = max(ends), len(ends)
         state = state.to("climb", **{**_START, "ends": ends, "homes": homes, "start": number})
-        if number >= starts or sum(end > best - AGREE for end in ends) >= agree or task.start is not None:
+        if number >= starts or sum(end > best - SAME for end in ends) >= agree or task.start is not None:
             classes = self._better_classes(task, state, rng)
             if classes is None:
                 return replace(state, finished=True), None
