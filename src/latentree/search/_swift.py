@@ -77,6 +77,8 @@ _MOST_MOVES = 5
 """Moves of one perturbation."""
 _RANKS = (3.0, 100.0)
 """How far down the list of moves a perturbation reaches: a number between these, drawn anew each time."""
+_MANY_STATES = 4
+"""States of a latent from which on they are split and merged one by one; with fewer, the moves leave out no state."""
 _REGION = 6
 """Least latents of the part of a tree that a perturbation stays within; up to all of them, drawn anew each time."""
 _LOSS = (20.0, 0.1)
@@ -285,8 +287,8 @@ class Swift(SearchMethod):
 
     def _adapted(self, task: Task, here: Point, rng: Generator) -> Point:
         """The same tree with other states: of one latent after the other they are split and merged while that gains."""
-        fit, score = here.fit, here.score
-        for name in [here.fit.model.tree.names[z] for z in here.fit.model.tree.latent]:
+        fit, score, tree = here.fit, here.score, here.fit.model.tree
+        for name in [tree.names[z] for z in tree.latent if tree.cardinality[z] >= _MANY_STATES]:
             task.check_time()
             own = adapt(fit.model, task.table, name, rng=rng, score=task.criterion, budget=task.clock)
             if task.criterion(own) > score + _GAIN:
