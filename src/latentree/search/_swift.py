@@ -39,7 +39,7 @@ from .._trace import Step
 from .._tree import Tree
 from ..cardinality import adapt
 from ..errors import ParameterError
-from ..estimation import em, restart_em
+from ..estimation import Fit, em, restart_em
 from ..method import AnyOf, Number, OneOf, Options, Text, Whole, option
 from . import _wide_start as wide_start
 from ._beliefs import Beliefs
@@ -287,15 +287,19 @@ class Swift(SearchMethod):
 
     def _adapted(self, task: Task, here: Point, rng: Generator) -> Point:
         """The same tree with other states: of one latent after the other they are split and merged while that gains."""
-        fit, score, tree = here.fit, here.score, here.fit.model.tree
+        tree, best = here.fit.model.tree, here.fit
+
+        def worth(fit: Fit) -> float:
+            return task.criterion.estimate(fit.log_likelihood, fit.model.tree)
+
         for name in [tree.names[z] for z in tree.latent if tree.cardinality[z] >= _MANY_STATES]:
             task.check_time()
-            own = adapt(fit.model, task.table, name, rng=rng, score=task.criterion, budget=task.clock)
-            if task.criterion(own) > score + _GAIN:
-                fit, score = own, task.criterion(own)
-        if fit is here.fit:
+            found = adapt(best.model, task.table, name, rng=rng, score=worth, budget=task.clock)
+            best = found if worth(found) > worth(best) + _GAIN else best
+        task.check_time()  # what was broken off is left for another time
+        if best is here.fit:
             return here
-        return self._fitted(task, regularised(Network.from_model(fit.model)), task.n_jobs)
+        return self._fitted(task, regularised(Network.from_model(best.model)), task.n_jobs)
 
     # ---- perturbing -----------------------------------------------------------------------------------------------
 
