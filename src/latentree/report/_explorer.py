@@ -85,7 +85,7 @@ def explore(
     >>> "<title>Seven variables</title>" in page.html
     True
     """
-    many = len((thing if isinstance(thing, Model) else thing.model).tree.latent) > MANY_LATENTS
+    many = len((thing if isinstance(thing, Model) else thing.model).tree.latent_variables) > MANY_LATENTS
     described = Report.of(thing, table, trace=trace, most_leaves=SHORT_CURVE if many else MOST_LEAVES)
     report, model, fit = described.contents, described.model, described.fit
     drawing = Drawing(report, style)
