@@ -171,7 +171,8 @@ class Tree:
     @cached_property
     def latent_variables(self) -> NDArray[np.intp]:
         """The latent nodes that tell rows apart: all but the :attr:`cuts`."""
-        return np.setdiff1d(self.latent, self.cuts)
+        own = set(self.cuts.tolist())
+        return np.array([z for z in self.latent.tolist() if z not in own], dtype=np.intp)
 
     @cached_property
     def parts(self) -> tuple[tuple[int, ...], ...]:

@@ -95,7 +95,7 @@ def explore(
         "theta": _packed(model.parameters.astype("<f8")),
         "facts": facts(report),
         "warnings": list(map(printable, report["warnings"])),
-        "notes": list(map(printable, report["notes"])),
+        "notes": list(map(printable, [*report["independence"], *report["notes"]])),
         "data": _rows(model, as_table(fit.table), max_rows) if fit is not None else None,
         "trace": _shown_trace(growth(report["trace"], report["nodes"]), criterion_of(report)),
     }
@@ -117,6 +117,7 @@ def _structure(report: TreeReport, drawing: Drawing) -> dict[str, Any]:
         "parent": [-1 if n["parent"] is None else n["parent"] for n in nodes],
         "card": [n["cardinality"] for n in nodes],
         "latent": [int(n["latent"]) for n in nodes],
+        "cuts": report["cuts"],
         "labels": labels,
         "question": {v: printable(n["question"]) for v, n in enumerate(nodes) if n["question"]},
         "labelSets": [list(own) for own in sets],

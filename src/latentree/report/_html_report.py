@@ -35,7 +35,7 @@ from ._layout import shortened
 from ._profile_chart import Interval, profile_rows, profiles_svg
 from ._report import Report
 from ._statistics import largest_residuals
-from ._svg import Drawing, shown, tree_svg
+from ._svg import INDEPENDENT, Drawing, shown, tree_svg
 
 __all__ = ["write_report"]
 
@@ -198,7 +198,7 @@ def _parts(name: str, report: TreeReport, intervals: Intervals, comparison: Comp
         yield "<h2>The tree</h2>"
         yield "<p>Latent variables are boxes with their numbers of states; edges are as thick as the mutual"
         yield "information of their ends. Colours tell branches apart and mean nothing else."
-        yield f"{'Parts joined by broken lines are independent of each other.' if report['cuts'] else ''}</p>"
+        yield f"{INDEPENDENT if report['cuts'] else ''}</p>"
         yield f'<div class="scroll">{tree_svg(Drawing(report), title=f"The tree of {name}", still=True)}</div>'
     if comparison is not None:
         yield from _comparison(comparison)

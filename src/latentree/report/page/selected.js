@@ -10,6 +10,7 @@
   LT.nodePanel = function (page, v) {
     const { model } = page,
       own = model.latents[v];
+    if (model.isCut(v)) return cutPanel(page, model.neighbours(v));
     const kind = own ? "latent variable" : "variable";
     const inner = page.view.isInner(v),
       folded = page.view.folded.has(v);
@@ -38,6 +39,15 @@
       own ? LT.naming(page, v) : null,
     ];
   };
+
+  /* A latent node of one state has no probabilities to show. */
+  function cutPanel(page, beside) {
+    return [
+      h("h2", { tabindex: "-1" }, "Cut"),
+      h("p", {}, LT.INDEPENDENT),
+      h("ul", {}, beside.map((u) => h("li", {}, LT.nodeButton(page, u)))),
+    ];
+  }
 
   function states(page, v) {
     const { model } = page,
@@ -185,6 +195,7 @@
     const { model } = page;
     const near = model
       .neighbours(v)
+      .filter((u) => !model.isCut(u))
       .map((u) => [u, model.edgeInformation(v, u)])
       .sort((a, b) => b[1] - a[1]);
     const most = near.length ? near[0][1] : 0;
@@ -211,8 +222,9 @@
   /* ---- an edge ---- */
 
   LT.edgePanel = function (page, a, b) {
-    const { model } = page,
-      table = model.conditional(a, b);
+    const { model } = page;
+    if (model.isCut(a) || model.isCut(b)) return cutPanel(page, model.neighbours(model.isCut(a) ? a : b));
+    const table = model.conditional(a, b);
     return [
       h("h2", { tabindex: "-1" }, `${model.name[a]} – ${model.name[b]}`),
       h("p", { class: "muted" }, `Mutual information ${LT.nats(model.edgeInformation(a, b))} nats`),
