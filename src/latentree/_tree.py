@@ -164,7 +164,7 @@ class Tree:
         >>> len(Tree.star(1, [2, 2]).cuts)
         0
         """
-        found = self.latent[self.cardinality[self.latent] == 1]
+        found: NDArray[np.intp] = self.latent[self.cardinality[self.latent] == 1]
         alone = len(self.latent) == 1 and len(self.neighbours(int(self.latent[0]))) == self.n_nodes - 1
         return found[:0] if alone else found
 
