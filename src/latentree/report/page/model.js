@@ -9,8 +9,6 @@
     return new Type(bytes.buffer);
   };
 
-  LT.INDEPENDENT = "What is joined by broken lines is independent of each other.";
-
   /* Mutual information of two variables from P(a) and the rows P(b | a), in nats. */
   LT.mutualInformation = function (prior, given) {
     let sum = 0;
@@ -31,11 +29,6 @@
       this.prior = this.messages.run(this.evidence).posteriors;
       this.now = { posteriors: this.prior, logProbability: 0 };
       this.changed = [];
-    }
-
-    /* Whether a node is a latent one of one state, which joins what is independent. */
-    isCut(v) {
-      return this.cuts.includes(v);
     }
 
     labelsOf(v) {

@@ -161,10 +161,7 @@
   function draw(svg, tree, change, rank, model) {
     const names = Object.keys(tree.states);
     const { root, children, parent } = LT.orient(names, tree.edges, (name) => rank.get(name) ?? 1e6);
-    const several = children.filter((own) => own.length).length > 1;
-    const isCut = (v) => several && children[v].length > 0 && tree.states[names[v]] === 1;
-    const label = (v) =>
-      isCut(v) ? "cut" : LT.shortened(names[v]) + (children[v].length ? ` (${tree.states[names[v]]})` : "");
+    const label = (v) => LT.shortened(names[v]) + (children[v].length ? ` (${tree.states[names[v]]})` : "");
     const widths = names.map((_, v) => LT.textWidth(label(v)) + 20);
     const leaves = children.filter((own) => !own.length).length,
       style = leaves <= 60 ? "rows" : "radial";
@@ -190,15 +187,9 @@
       top = Math.min(top, at.y - width * (at.angle === null ? 0 : 1) - 16);
       bottom = Math.max(bottom, at.y + width * (at.angle === null ? 0 : 1) + 16);
       if (v !== root)
-        edges.append(
-          s("path", {
-            "stroke-width": 1.4,
-            "stroke-dasharray": isCut(v) || isCut(parent[v]) ? "4 4" : null,
-            d: LT.edgePath(places.get(parent[v]), at, widths[parent[v]]),
-          }),
-        );
+        edges.append(s("path", { "stroke-width": 1.4, d: LT.edgePath(places.get(parent[v]), at, widths[parent[v]]) }));
       const latent = known.has(names[v]) ? known.get(names[v]) : inner;
-      const kind = `n ${latent ? "z" : "x"}${isCut(v) ? " cut" : ""}${inner ? " inner" : ""} ${kinds.get(names[v]) ?? ""}`;
+      const kind = `n ${latent ? "z" : "x"}${inner ? " inner" : ""} ${kinds.get(names[v]) ?? ""}`;
       const start = at.angle === null ? 0 : -width / 2,
         { turn, flip } = LT.turned(at);
       const g = s("g", { class: kind, transform: `translate(${LT.round(at.x)} ${LT.round(at.y)})${turn}` });

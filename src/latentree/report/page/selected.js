@@ -10,8 +10,7 @@
   LT.nodePanel = function (page, v) {
     const { model } = page,
       own = model.latents[v];
-    if (model.isCut(v)) return cutPanel(page, model.neighbours(v));
-    const kind = own ? "latent variable" : "variable";
+    const kind = model.latent[v] ? "latent variable" : "variable";
     const inner = page.view.isInner(v),
       folded = page.view.folded.has(v);
     return [
@@ -32,22 +31,13 @@
             page.showNode(v);
           }),
       ),
-      states(page, v),
-      own && own.leaves.length ? profiles(page, v, own) : null,
-      own && own.leaves.length ? curve(page, v, own) : null,
+      !(v in model.cut) && states(page, v),
+      own?.leaves.length ? profiles(page, v, own) : null,
+      own?.leaves.length ? curve(page, v, own) : null,
       neighbours(page, v),
       own ? LT.naming(page, v) : null,
     ];
   };
-
-  /* A latent node of one state has no probabilities to show. */
-  function cutPanel(page, beside) {
-    return [
-      h("h2", { tabindex: "-1" }, "Cut"),
-      h("p", {}, LT.INDEPENDENT),
-      h("ul", {}, beside.map((u) => h("li", {}, LT.nodeButton(page, u)))),
-    ];
-  }
 
   function states(page, v) {
     const { model } = page,
@@ -75,17 +65,17 @@
         ),
         h("td", { class: "wide" }, LT.bar(now[i], asked ? model.prior[v][i] : undefined)),
         h("td", { class: "number" }, LT.probability(now[i])),
-        own && own.counts ? h("td", { class: "number" }, LT.number(own.counts[i])) : null,
+        own?.counts ? h("td", { class: "number" }, LT.number(own.counts[i])) : null,
         h("td", {}, LT.button(assumed ? "Forget" : "Assume", assume, more)),
       );
     });
     const csv = () => [
-      ["state", "probability", "without evidence", ...(own && own.counts ? ["cases"] : [])],
-      ...labels.map((label, i) => [label, now[i], model.prior[v][i], ...(own && own.counts ? [own.counts[i]] : [])]),
+      ["state", "probability", "without evidence", ...(own?.counts ? ["cases"] : [])],
+      ...labels.map((label, i) => [label, now[i], model.prior[v][i], ...(own?.counts ? [own.counts[i]] : [])]),
     ];
     return LT.section(
       [asked ? "States, given what is assumed" : "States", LT.csvButton(`states of ${model.name[v]}`, csv)],
-      LT.barTable(["state", "", "probability", ...(own && own.counts ? ["cases"] : []), "assume"], rows),
+      LT.barTable(["state", "", "probability", ...(own?.counts ? ["cases"] : []), "assume"], rows),
     );
   }
 
@@ -195,7 +185,6 @@
     const { model } = page;
     const near = model
       .neighbours(v)
-      .filter((u) => !model.isCut(u))
       .map((u) => [u, model.edgeInformation(v, u)])
       .sort((a, b) => b[1] - a[1]);
     const most = near.length ? near[0][1] : 0;
@@ -222,9 +211,8 @@
   /* ---- an edge ---- */
 
   LT.edgePanel = function (page, a, b) {
-    const { model } = page;
-    if (model.isCut(a) || model.isCut(b)) return cutPanel(page, model.neighbours(model.isCut(a) ? a : b));
-    const table = model.conditional(a, b);
+    const { model } = page,
+      table = model.conditional(a, b);
     return [
       h("h2", { tabindex: "-1" }, `${model.name[a]} – ${model.name[b]}`),
       h("p", { class: "muted" }, `Mutual information ${LT.nats(model.edgeInformation(a, b))} nats`),

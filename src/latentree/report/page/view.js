@@ -49,9 +49,7 @@
         tabindex: v === this.root ? "0" : "-1",
         "aria-level": this.arrangement.depth[v] + 1,
         "aria-expanded": this.isInner(v) ? "true" : null,
-        "aria-label": model.isCut(v)
-          ? LT.INDEPENDENT
-          : `${model.name[v]}, ${model.latent[v] ? "latent" : "variable"}, ${model.card[v]} states`,
+        "aria-label": `${model.name[v]}, ${model.latent[v] ? "latent" : "variable"}, ${model.card[v]} states`,
       });
     }
 
@@ -67,7 +65,7 @@
       });
       svg.querySelector(".nodes").before(hits);
       this.nodes.forEach((g, v) => {
-        const k = model.isCut(v) ? 0 : model.card[v],
+        const k = model.card[v],
           group = LT.s("g", { class: "bars", "aria-hidden": "true" });
         this.bars[v] = Array.from({ length: k }, (_, i) =>
           group.appendChild(
@@ -83,12 +81,9 @@
       if (!target || target.querySelector("title")) return;
       const v = +target.dataset.v,
         { model } = this;
-      const cut = model.isCut(v) || (!target.classList.contains("n") && model.isCut(this.parent[v]));
-      const text = cut
-        ? LT.INDEPENDENT
-        : target.classList.contains("n")
-          ? `${model.name[v]} (${model.card[v]} states)`
-          : `${model.name[this.parent[v]]} – ${model.name[v]}: ${LT.nats(model.info[this.edgeOf(v)])} nats. Click for the table.`;
+      const text = target.classList.contains("n")
+        ? `${model.name[v]} (${model.card[v]} states)`
+        : `${model.name[this.parent[v]]} – ${model.name[v]}: ${LT.nats(model.info[this.edgeOf(v)])} nats. Click for the table.`;
       target.append(LT.s("title", {}, text));
     }
 
@@ -101,11 +96,10 @@
     }
 
     label(v) {
-      const cut = this.model.isCut(v);
-      if (!this.isInner(v)) return cut ? "cut" : LT.shortened(this.model.name[v]);
+      if (!this.isInner(v)) return LT.shortened(this.model.name[v]);
       const name = LT.shortened(this.model.name[v], this.style === "radial" ? RADIAL : undefined);
       const hidden = this.folded.has(v) ? ` +${LT.below(this.children, v).length}` : "";
-      return cut ? `cut${hidden}` : `${name} (${this.model.card[v]})${hidden}`;
+      return `${name}${this.model.cut[v] ?? ` (${this.model.card[v]})`}${hidden}`;
     }
 
     /* ---- places ---- */
