@@ -288,8 +288,10 @@ def test_a_pair_of_one_node_is_refused(smokers):
 def test_samples_follow_the_distribution_and_never_show_the_impossible(model, seed):
     n = 4000
     codes = infer.sample(model, n, np.random.default_rng(seed), latent=True)
-    order = [*model.tree.manifest, *model.tree.latent]
-    p = oracle.joint(model.tree, model.parameters).transpose(order)
+    order = [*model.tree.manifest, *model.tree.latent_variables]
+    cuts = tuple(model.tree.cuts.tolist())
+    p = oracle.joint(model.tree, model.parameters).transpose([*order, *cuts])
+    p = p.reshape(p.shape[: len(order)])  # a cut has one state, and is not drawn
     seen = np.zeros(p.shape)
     np.add.at(seen, tuple(codes.T.astype(int)), 1)
     assert (seen[p == 0] == 0).all()

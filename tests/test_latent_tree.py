@@ -11,6 +11,7 @@ import pandas as pd
 import polars as pl
 import pytest
 from hypothesis import given, settings, strategies as st
+from parts import in_parts, rows_of
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LogisticRegression
@@ -467,3 +468,54 @@ def test_a_missing_target_is_refused(frame):
     with warnings.catch_warnings(), pytest.raises(ValueError, match="y"):
         warnings.simplefilter("ignore")
         LatentTreeClassifier().fit(frame.drop(columns="votes"), None)
+
+
+# ---- variables that are independent of the rest ----------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def cut():
+    """A tree of two parts and a variable that is independent of all."""
+    frame = pd.DataFrame(rows_of(in_parts(), 3000))
+    return LatentTree(random_state=0, options=QUICK).fit(frame), frame
+
+
+def test_a_latent_of_one_state_gives_no_column(cut):
+    tree, frame = cut
+    assert len(tree.tree_.cuts) >= 1 and len(tree.tree_.parts) == 3
+    assert len(tree.latent_names_) == 2 and not any(name.startswith("cut") for name in tree.latent_names_)
+    assert tree.transform(frame).shape == tree.predict_proba(frame).shape == (3000, 4)
+    assert len(tree.get_feature_names_out()) == 4
+    assert tree.predict(frame).shape == (3000, 2)
+    assert tree.model_.predict(frame).shape == (3000, 2) and tree.model_.predict_proba(frame).shape == (3000, 4)
+    _, latents = tree.sample(5, random_state=0, return_latents=True)
+    assert latents.shape == (5, 2)
+    assert "Independent of all others: g." in tree.summary() and "cut1" not in tree.summary()
+    assert tree.query("g", {"a": "yes"}) == pytest.approx(tree.query("g"))
+    assert not tree.warnings_
+
+
+def test_one_latent_variable_beside_independent_ones_is_the_class():
+    model = presented(in_parts(several=False))
+    table = lt.Table.from_frame(rows_of(model))
+    assert model.predict(table).shape == (600,) and model.predict_proba(table).shape == (600, 2)
+    (column,) = lt.naming.assignment_columns(lt.infer.posterior(model, table), model)
+    assert column[0] == "class" and list(column[3]) == ["p_class0", "p_class1"]
+
+
+def test_a_classifier_whose_target_is_independent():
+    frame = pd.DataFrame(rows_of(in_parts(several=False), 2000))
+    features, target = frame.drop(columns="g"), frame["g"]
+    found = LatentTreeClassifier(random_state=0, options=QUICK).fit(features, target)
+    p = found.predict_proba(features)
+    assert np.ptp(p, axis=0).max() < 1e-9 and p[0, 0] == pytest.approx((target == "no").mean(), abs=0.01)
+    assert "g" in found.summary()
+
+
+@pytest.mark.parametrize("ending", ["json", "bif", "xmlbif", "net", "xdsl"])
+def test_a_latent_of_one_state_survives_files(ending, tmp_path):
+    model = in_parts()
+    model.save(tmp_path / f"m.{ending}")
+    read = lt.load(tmp_path / f"m.{ending}")
+    assert read.tree == model.tree and [read.tree.names[v] for v in read.tree.cuts] == ["k"]
+    assert read.query("a", {"b": "yes"}) == pytest.approx(model.query("a", {"b": "yes"}))

@@ -248,9 +248,11 @@ class Neighbours:
     _across: dict[tuple[int, int], FloatArray] = field(default_factory=dict)
     _edges: list[float] = field(default_factory=list)
     _groups: dict[int, list[_Beside]] = field(default_factory=dict)
+    _cuts: set[int] = field(default_factory=set)
 
     def __post_init__(self) -> None:
         self.marginals = self.model.marginals()
+        self._cuts = set(self.model.tree.cuts.tolist())
         self._edges = edge_information(self.model).tolist()
 
     def across(self, a: int, b: int) -> FloatArray:
@@ -283,7 +285,8 @@ class Neighbours:
 
         Nothing beyond a node has more information than the node itself, nor than the two ends of the last edge have of
         each other (data-processing inequality). So the best open end is always looked at next, and what comes out comes
-        out in order: only a part of the tree is ever visited.
+        out in order: only a part of the tree is ever visited. What is beyond a latent node of one state is independent
+        of the node, and left out.
         """
         tree, prior = self.model.tree, self.marginals[node]
         # Either a node whose information is known, or those of its neighbours that have not been looked at, with what
@@ -308,7 +311,7 @@ class Neighbours:
             # Never above the information on the way there: rounding must not disturb the order.
             upper = np.minimum(np.minimum(found, most), -least)
             for u, information, table in zip(nodes.tolist(), upper.tolist(), tables, strict=True):
-                if u != before:
+                if u != before and u not in self._cuts:
                     heapq.heappush(open_ends, (-information, True, u, v, 0, 0, table))
             if own.stop < len(beside.nodes):
                 rest = max(least, -float(beside.most[own.stop]))

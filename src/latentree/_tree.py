@@ -148,6 +148,58 @@ class Tree:
         return np.flatnonzero(self.variable < 0)
 
     @cached_property
+    def cuts(self) -> NDArray[np.intp]:
+        """Latent nodes of one state, which make what is around them independent.
+
+        The one latent node above all others, of a model in which all variables are independent, is not one of them:
+        it is a latent class model of one class.
+
+        Examples
+        --------
+        >>> states = {"z": 2, "cut1": 1, "a": 2, "b": 2, "c": 2}
+        >>> edges = [("z", "a"), ("z", "b"), ("z", "cut1"), ("cut1", "c")]
+        >>> tree = Tree.from_edges(edges, states, ["a", "b", "c"])
+        >>> [tree.names[v] for v in tree.cuts], [tree.names[v] for v in tree.latent_variables]
+        (['cut1'], ['z'])
+        >>> len(Tree.star(1, [2, 2]).cuts)
+        0
+        """
+        found: NDArray[np.intp] = self.latent[self.cardinality[self.latent] == 1]
+        alone = len(self.latent) == 1 and len(self.neighbours(int(self.latent[0]))) == self.n_nodes - 1
+        return found[:0] if alone else found
+
+    @cached_property
+    def latent_variables(self) -> NDArray[np.intp]:
+        """The latent nodes that tell rows apart: all but the :attr:`cuts`."""
+        own = set(self.cuts.tolist())
+        return np.array([z for z in self.latent.tolist() if z not in own], dtype=np.intp)
+
+    @cached_property
+    def parts(self) -> tuple[tuple[int, ...], ...]:
+        """The nodes of each independent part: what is left in one piece without latent nodes of one state.
+
+        Parts without a manifest variable are left out. Each lists its nodes in the order of the tree, and that of the
+        first variable comes first.
+
+        Examples
+        --------
+        >>> edges = [("z", "a"), ("z", "b"), ("z", "cut1"), ("cut1", "c")]
+        >>> tree = Tree.from_edges(edges, {"z": 2, "cut1": 1, "a": 2, "b": 2, "c": 2}, ["a", "b", "c"])
+        >>> [[tree.names[v] for v in part] for part in tree.parts]
+        [['z', 'a', 'b'], ['c']]
+        """
+        cut = (self.variable < 0) & (self.cardinality == 1)
+        found: dict[int, list[int]] = {}  # by the uppermost node
+        top = [0] * self.n_nodes
+        for v, above in enumerate(self.parent.tolist()):
+            if not cut[v]:
+                top[v] = v if v == 0 or cut[above] else top[above]
+                found.setdefault(top[v], []).append(v)
+        first = {t: [int(self.variable[v]) for v in own if self.variable[v] >= 0] for t, own in found.items()}
+        order = sorted((t for t in found if first[t]), key=lambda t: min(first[t]))
+        return tuple(tuple(found[t]) for t in order)
+
+    @cached_property
     def manifest(self) -> NDArray[np.intp]:
         """The node of each manifest variable, in the variables' order."""
         nodes = np.flatnonzero(self.variable >= 0)
@@ -258,14 +310,29 @@ class Tree:
         return f"<Tree: {self.n_variables} manifest, {len(self.latent)} latent, {self.n_parameters} parameters>"
 
     def to_text(self) -> str:
-        """Draw the tree with indents, cardinalities in brackets."""
+        """Draw the tree with indents, cardinalities in brackets; what hangs on a cut is marked as independent.
+
+        Examples
+        --------
+        >>> edges = [("z", "a"), ("z", "b"), ("z", "cut1"), ("cut1", "c")]
+        >>> tree = Tree.from_edges(edges, {"z": 2, "cut1": 1, "a": 2, "b": 2, "c": 2}, ["a", "b", "c"])
+        >>> print(tree.to_text())
+        *z (2)
+          a (2)
+          b (2)
+        (independent) c (2)
+        """
         lines: list[str] = []
-        stack = [(0, 0)]
-        while stack:
-            v, depth = stack.pop()
+        cuts = set(self.cuts.tolist())
+        stack, apart = [(0, 0, "")], list[int]()
+        while stack or apart:
+            v, depth, said = stack.pop() if stack else (apart.pop(0), 0, "(independent) ")
+            if v in cuts:
+                apart.extend(self.children[v])
+                continue
             mark = "" if self.variable[v] >= 0 else "*"
-            lines.append(f"{'  ' * depth}{mark}{self.names[v]} ({self.cardinality[v]})")
-            stack.extend((c, depth + 1) for c in reversed(self.children[v]))
+            lines.append(f"{'  ' * depth}{said}{mark}{self.names[v]} ({self.cardinality[v]})")
+            stack.extend((c, depth + 1, "") for c in reversed(self.children[v]))
         return "\n".join(lines)
 
     # ---- rooting and identity ---------------------------------------------------------------------------

@@ -318,7 +318,7 @@ def _found_once(run: Run) -> Iterator[Finding]:
 def _small_states(run: Run) -> Iterator[Finding]:
     model, n = run.model, max(run.fit.table.n, run.fit.table.n_patterns)
     marginals = model.marginals()
-    small = [model.tree.names[z] for z in model.tree.latent if (marginals[z] * n < 1).any()]
+    small = [model.tree.names[z] for z in model.tree.latent_variables if (marginals[z] * n < 1).any()]
     if small:
         names = ", ".join(f"'{name}'" for name in small[:5]) + (f" and {len(small) - 5} more" if len(small) > 5 else "")
         yield Finding("small-states", f"Some states hold less than one case: those of {names}.")

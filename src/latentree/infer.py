@@ -90,8 +90,8 @@ def posterior(
     table : Table
         The data.
     nodes : sequence of str, optional
-        Which nodes, latent or manifest. Default: all latent ones. A manifest variable seen in a row is certain there;
-        put it into ``ignore`` to predict it from the others.
+        Which nodes, latent or manifest. Default: all latent ones but the cuts, which have one state. A manifest
+        variable seen in a row is certain there; put it into ``ignore`` to predict it from the others.
     ignore : sequence of str, optional
         Variables to treat as missing throughout.
 
@@ -109,7 +109,7 @@ def posterior(
     >>> posterior(model, Table.from_codes([[0, 0], [1, 0]], model.variables))["z"].tolist()
     [[0.8, 0.2], [0.0, 1.0]]
     """
-    asked = _asked(model, model.tree.latent if nodes is None else nodes)
+    asked = _asked(model, model.tree.latent_variables if nodes is None else nodes)
     if len(ignore) or not asked:
         parts = _posteriors(model, _columns_of(model, table, ignore), table.n_patterns, asked)
         return {model.tree.names[v]: _by_row(p, table) for v, p in zip(asked, parts, strict=True)}
@@ -431,7 +431,7 @@ def sample(model: Model, n: int, rng: np.random.Generator, *, latent: bool = Fal
     rng : numpy.random.Generator
         Source of randomness: one number a node and row, node by node.
     latent : bool, default False
-        Whether to add the latent nodes, after the variables, in the order of the tree.
+        Whether to add the latent nodes but the cuts, after the variables, in the order of the tree.
 
     Returns
     -------
@@ -452,7 +452,7 @@ def sample(model: Model, n: int, rng: np.random.Generator, *, latent: bool = Fal
     tree = model.tree
     if tree.cardinality.max() > np.iinfo(np.int16).max:
         raise ModelError(f"Nodes of more than {np.iinfo(np.int16).max:,} states cannot be sampled.")
-    order = [int(v) for v in (*tree.manifest, *(tree.latent if latent else ()))]
+    order = [int(v) for v in (*tree.manifest, *(tree.latent_variables if latent else ()))]
     out = np.empty((n, len(order)), dtype=np.int16, order="F")
     columns: list[NDArray[np.int16]] = [np.empty(0, dtype=np.int16)] * tree.n_nodes
     for i, v in enumerate(order):

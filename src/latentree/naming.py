@@ -37,6 +37,9 @@ __all__ = [
 LONGEST = 20
 """Names of variables are cut to this within the name of a latent one."""
 
+CUT = "cut"
+"""How the names of latent nodes of one state begin."""
+
 TWO = 2
 """How many of them make a name, unless more are needed to distinguish two names."""
 
@@ -47,6 +50,8 @@ def latent_names(model: Model) -> dict[str, str]:
     A latent variable with two manifest neighbours or more is called after the two most informative of them (by
     mutual information), one with fewer also after the most informative variables further away. Where two names would
     be the same, one is made longer. Rooting, and what the latent variables were called before, change nothing.
+
+    A latent node of one state explains nothing: it is called ``cut1``, ``cut2``, ..., and gives its name to no other.
 
     Parameters
     ----------
@@ -70,7 +75,7 @@ def latent_names(model: Model) -> dict[str, str]:
         return {}  # a star, whatever its root
     neighbours = Neighbours(model)
     given = _named_by_people(model)
-    leaves = {int(z): _leaves(neighbours, int(z)) for z in tree.latent if tree.names[z] not in given}
+    leaves = {int(z): _leaves(neighbours, int(z)) for z in tree.latent_variables if tree.names[z] not in given}
     # Those that have variables of their own choose first: no other can have the same.
     order = sorted(leaves, key=lambda z: (-min(leaves[z].own, TWO), -leaves[z].information, z))
     taken = {v.name for v in model.variables} | given
@@ -78,7 +83,17 @@ def latent_names(model: Model) -> dict[str, str]:
     for z in order:
         found[z] = next(name for name in _candidates(tree, neighbours, z, leaves[z]) if name not in taken)
         taken.add(found[z])
-    return {tree.names[z]: found[z] for z in leaves}
+    cuts = [z for z in _ordered_cuts(tree) if tree.names[z] not in given]
+    free = (name for i in count(1) if (name := f"{CUT}{i}") not in taken)
+    found |= dict(zip(cuts, free, strict=False))
+    return {tree.names[z]: name for z, name in sorted(found.items())}
+
+
+def _ordered_cuts(tree: Tree) -> list[int]:
+    """The cuts in the order of the variables of the parts around them, so that rooting does not matter."""
+    part = {v: i for i, own in enumerate(tree.parts) for v in own}
+    cuts: list[int] = tree.cuts.tolist()
+    return sorted(cuts, key=lambda z: (sorted(part[u] for u in tree.neighbours(z) if u in part), z))
 
 
 @dataclass(frozen=True)
@@ -211,7 +226,7 @@ def node_labels(model: Model, node: int) -> tuple[str, ...]:
     i = int(model.tree.variable[node])
     if i >= 0:
         return state_labels(model.variables[i])
-    alone = len(model.tree.latent) == 1
+    alone = len(model.tree.latent_variables) == 1
     given = model.state_names(node)
     return tuple(name or (class_label(s) if alone else str(s)) for s, name in enumerate(given))
 
@@ -227,7 +242,7 @@ def latent_title(model: Model, node: int) -> str:
     ('z', 'class', 'Use')
     """
     name = model.tree.names[node]
-    if model.tree.variable[node] >= 0 or len(model.tree.latent) > 1:
+    if model.tree.variable[node] >= 0 or len(model.tree.latent_variables) > 1 or node in model.tree.cuts:
         return name
     if name in _named_by_people(model) or not re.fullmatch(r"[zZ]\d*_*", name):
         return name
@@ -306,8 +321,8 @@ def _named_by_people(model: Model) -> set[str]:
 
 def _latent(model: Model, name: str) -> int:
     tree = model.tree
-    if name == CLASS and name not in tree.names and len(tree.latent) == 1:
-        return int(tree.latent[0])
+    if name == CLASS and name not in tree.names and len(tree.latent_variables) == 1:
+        return int(tree.latent_variables[0])
     v = find_node(model, name)
     if tree.variable[v] >= 0:
         raise ModelError("'{name}' is a variable of the data, not a latent one, and keeps its name.", name=name)

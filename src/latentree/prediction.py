@@ -13,7 +13,7 @@ from ._table import Table
 from ._types import FloatArray
 from .engine._messages import Messages
 from .engine._plan import Evidence, Plan, evidence_of
-from .errors import Parameter, ParameterError
+from .errors import ModelError, Parameter, ParameterError
 from .infer import find_node, posterior
 
 __all__ = [
@@ -345,4 +345,7 @@ def latent_posteriors(model: Model, data: Any, latent: str | None = None, **opti
             data = {v.name: column for v, column in zip(model.variables, data.T, strict=True)}
         data = table_from(data, variables=model.variables, **options)
     nodes = None if latent is None else [model.tree.names[find_node(model, latent)]]
-    return posterior(model, data, nodes)
+    found = posterior(model, data, nodes)
+    if not found:
+        raise ModelError("The model has no latent variable: there is nothing to assign rows to.")
+    return found

@@ -320,3 +320,12 @@ def test_impossible_rows_are_answered_with_a_prior(run, tmp_path):
     assert "--prior auto" in run("score", "ml.json", "new.csv").stderr
     run("learn", "same.csv", *QUICK, "--out", "map.json")
     assert not strict(run("score", "map.json", "new.csv", "--json").stdout)["n_impossible"]
+
+
+def test_a_vote_that_is_independent_of_all_others(run, tmp_path):
+    done = run("learn", "voting", *QUICK, "--out", "m.json", "--assign", "rows.csv", "--json")
+    report, tree = strict(done.stdout), lt.load(tmp_path / "m.json").tree
+    assert report["n_latents"] == len(report["latents"]) == len(tree.latent_variables)
+    assert ["immigration"] in report["parts"] and [tree.names[v] for v in tree.cuts] == ["cut1"]
+    assert "Independent of all others: immigration." in report["independence"]
+    assert not any("cut1" in name for name in read_csv(tmp_path / "rows.csv")[0])

@@ -8,9 +8,11 @@ import math
 import numpy as np
 import pytest
 from messy import MARKUP, read_csv, strict, survey_rows, write_csv
+from parts import in_parts, rows_of
 
 import latentree as lt
 from latentree import infer
+from latentree.naming import presented
 
 
 @pytest.fixture
@@ -285,3 +287,62 @@ def test_more_rows_than_can_be_and_evidence_given_twice_are_refused(run):
     assert "is not in the range" in run("sample-data", "twice.json", "-n", "9" * 20, code=2).stderr
     told = run("query", "twice.json", "--ask", "V1", "--given", "V2=0", "--given", "V2=1", code=2).stderr
     assert "--given names 'V2' twice" in told
+
+
+# ---- a tree in independent parts -------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def parted(tmp_path):
+    """A file with a model of two parts and an independent variable, and one with rows, some cells of them missing."""
+    model = presented(in_parts())
+    model.save(tmp_path / "parts.json")
+    columns = rows_of(model, 50)
+    rows = [dict(zip(columns, cells, strict=True)) for cells in zip(*columns.values(), strict=True)]
+    rows[0]["g"] = rows[1]["a"] = ""
+    return tmp_path / "parts.json", write_csv(tmp_path / "rows.csv", rows)
+
+
+def test_show_and_dimension_name_no_cut(run, parted):
+    model, _ = parted
+    shown = run("show", model).stdout
+    assert "2 latent variables, 3 independent parts" in shown and "Independent of all others: g." in shown
+    assert "(independent) g (2)" in shown and "cut1" not in shown
+    told = run("dimension", model).stdout
+    assert "cut1" not in told and "locally identifiable" in told
+    latents = strict(run("name", model, "--json").stdout)["latents"]
+    assert sorted(z["name"] for z in latents) == ["a+b", "d+e"]
+
+
+def test_rows_get_no_column_of_a_cut(run, parted, tmp_path):
+    model, rows = parted
+    run("assign", model, rows, "--out", "assigned.csv")
+    added = list(read_csv(tmp_path / "assigned.csv")[0])[7:]
+    assert len(added) == 6 and not any("cut" in name for name in added)
+    drawn = strict(run("sample-data", model, "-n", "3", "--latent", "--json").stdout)["columns"]
+    assert sorted(drawn) == ["a", "a+b", "b", "c", "d", "d+e", "e", "f", "g"]
+    run("impute", model, rows, "--out", "full.csv")
+    assert all(all(row.values()) for row in read_csv(tmp_path / "full.csv"))
+    assert strict(run("score", model, rows, "--json").stdout)["log_likelihood"] < 0
+    p = strict(run("query", model, "--ask", "g", "--given", "a=yes", "--json").stdout)
+    assert p["probabilities"] == strict(run("query", model, "--ask", "g", "--json").stdout)["probabilities"]
+
+
+def test_reports_and_pages_of_parts(run, parted, tmp_path):
+    model, rows = parted
+    text = run("report", model, "--data", rows).stdout
+    assert "Independent of all others: g." in text and "2 independent parts" in text and "cut1" not in text
+    report = strict(run("report", model, "--json").stdout)
+    assert report["n_latents"] == 2 and report["parts"][-1] == ["g"]
+    run("explore", model, "--out", "page.html", "--no-open")
+    assert "Independent of all others: g." in (tmp_path / "page.html").read_text()
+    for ending in ("bif", "xmlbif", "net", "xdsl"):
+        run("convert", model, f"parts.{ending}")
+        assert lt.load(tmp_path / f"parts.{ending}").tree == lt.load(model).tree
+
+
+def test_relate_offers_no_cut(run, parted):
+    model, rows = parted
+    said = run("relate", model, rows, "--covariates", "g", code=1).stderr
+    assert "2 latent variables" in said and "cut1" not in said
+    assert "one state" in run("relate", model, rows, "--covariates", "g", "--latent", "cut1", code=1).stderr

@@ -30,7 +30,7 @@ def test_any_model_and_data_can_be_described(pair):
     model, table = pair
     report = describe_tree(model, table)
     json.dumps(report, allow_nan=False)
-    assert report["n_latents"] == len(model.tree.latent)
+    assert report["n_latents"] == len(model.tree.latent_variables) == len(report["latents"])
     for v, node in enumerate(report["nodes"]):
         assert node["table"] == model.table(v).tolist()
         assert len(node["labels"]) == len(set(node["labels"])) == node["cardinality"]

@@ -141,5 +141,5 @@ def _kind(path: str, default: str | None = None) -> str:
 
 
 def _size(model: Any) -> str:
-    n, hidden = model.tree.n_variables, len(model.tree.latent)
+    n, hidden = model.tree.n_variables, len(model.tree.latent_variables)
     return f"{n:,} {'variable' if n == 1 else 'variables'}, {hidden:,} latent"

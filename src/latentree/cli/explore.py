@@ -96,7 +96,7 @@ def command(
             {
                 "page": path,
                 "n_variables": tree.n_variables,
-                "n_latents": len(tree.latent),
+                "n_latents": len(tree.latent_variables),
                 "n_parameters": tree.n_parameters,
             }
         )

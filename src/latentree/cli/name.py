@@ -117,7 +117,8 @@ def _listed(model: Model) -> list[dict[str, Any]]:
     from ..naming import latent_title, node_labels
 
     return [
-        {"name": latent_title(model, int(z)), "states": list(node_labels(model, int(z)))} for z in model.tree.latent
+        {"name": latent_title(model, int(z)), "states": list(node_labels(model, int(z)))}
+        for z in model.tree.latent_variables
     ]
 
 

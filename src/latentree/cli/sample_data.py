@@ -56,7 +56,7 @@ def drawn(model: Model, n: int, seed: int, latent: bool) -> dict[str, list[Any]]
     from ..infer import sample
 
     codes = sample(model, n, np.random.default_rng(seed), latent=latent)
-    nodes = [*model.tree.manifest, *(model.tree.latent if latent else ())]
+    nodes = [*model.tree.manifest, *(model.tree.latent_variables if latent else ())]
     columns: dict[str, list[Any]] = {}
     for i, v in enumerate(nodes):
         states = model.states(int(v))

@@ -59,7 +59,11 @@ def command(model: str, as_json: bool) -> None:
     if loaded.tree.is_star:
         _show_classes(loaded)
     else:
+        from ..report._independence import independence_in_words
+
         click.echo(printable(loaded.tree.to_text()))
+        for sentence in independence_in_words(loaded.tree):
+            click.echo(f"\n{printable(sentence)}")
     _show_texts(loaded)
 
 
@@ -92,7 +96,8 @@ def _kind(model: Model) -> str:
     if tree.is_star:
         k = tree.cardinality[0]
         return f"{k} class{'es' if k > 1 else ''}, {tree.n_variables} variables, {n:,} parameters"
-    return f"{tree.n_variables} variables, {len(tree.latent)} latent variables, {n:,} parameters"
+    parts = f", {len(tree.parts)} independent parts" if len(tree.cuts) else ""
+    return f"{tree.n_variables} variables, {len(tree.latent_variables)} latent variables{parts}, {n:,} parameters"
 
 
 def _n_parameters(model: Model) -> int:

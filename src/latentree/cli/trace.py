@@ -86,6 +86,7 @@ def _show(steps: Sequence[Mapping[str, Any]], score: str) -> None:
 
 
 def _latents(step: Mapping[str, Any]) -> int:
-    """Inner nodes: in a search, all that are observed are leaves."""
+    """Inner nodes: in a search, all that are observed are leaves. Of several, those of one state do not count."""
     often = Counter(name for pair in step["edges"] for name in pair)
-    return sum(n > 1 for n in often.values())
+    inner = [name for name, n in often.items() if n > 1]
+    return len(inner) if len(inner) < 2 else sum(step["states"].get(name, 2) > 1 for name in inner)

@@ -65,7 +65,7 @@ class Identifiability:
     rank : int
         Rank of the Jacobian at the model's own parameters.
     latents : tuple of LatentNode
-        The latent nodes in the order of the tree.
+        The latent nodes in the order of the tree, without cuts, which have one state.
     boundary : tuple of (str, int, int)
         Probabilities of 0 or 1: node, state of its parent (0 for the root), own state.
     n_probabilities : int
@@ -204,7 +204,10 @@ def identifiability(model: Model | Fitted, *, coincide: float = COINCIDE) -> Ide
     tree = model.tree
     ranks = LocalRanks(model, pair)
     latents = []
+    cuts = set(tree.cuts.tolist())
     for z, node in ranks.nodes.items():
+        if z in cuts:
+            continue  # of which there is nothing to say
         around = Tree.star(int(tree.cardinality[z]), [int(tree.cardinality[u]) for u in tree.neighbours(z)])
         standard, effective = _dimensions(around, pair)
         groups, k = _groups(node.profiles, node.empty, coincide), int(tree.cardinality[z])

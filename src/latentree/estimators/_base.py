@@ -186,7 +186,7 @@ class ModelEstimator(DataEstimator):
 
     def _states(self, name: str) -> Sequence[Any]:
         node, tree = find_node(self.model_, name), self.model_.tree
-        if tree.variable[node] < 0 and len(tree.latent) == 1:
+        if tree.variable[node] < 0 and len(tree.latent_variables) == 1:
             return node_labels(self.model_, node)
         given, states = self.model_.state_names(node), self.model_.states(node)
         return [state if name is None else name for name, state in zip(given, states, strict=True)]
@@ -327,6 +327,8 @@ def posteriors(
     A row that the model calls impossible gets the states that contradict it in the fewest cells, with a warning.
     """
     found = posterior(model, table, nodes)
+    if not found:
+        return found
     lost = np.isnan(next(iter(found.values()))[:, 0])
     if lost.any():
         warnings.warn(

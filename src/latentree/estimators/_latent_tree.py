@@ -98,7 +98,7 @@ class TreeLearner(ModelEstimator):
         self.trace_ = run.trace
         self.score_ = run.score
         self.log_likelihood_ = run.fit.log_likelihood
-        self.latent_names_ = [run.tree.names[z] for z in run.tree.latent]
+        self.latent_names_ = [run.tree.names[z] for z in run.tree.latent_variables]
         self.n_iter_ = max(len(run.trace), 1)
         self.converged_ = run.reason.complete
         self.warnings_ = [f.text for f in run_findings(run) if f.loud]
@@ -249,7 +249,8 @@ class LatentTree(NewRows, Relating, TransformerMixin, RowDensity, TreeLearner): 
             that contradict it in the fewest cells, with a warning.
         """
         table = self._table(X)
-        return np.hstack(list(posteriors(self.model_, table).values()))
+        found = list(posteriors(self.model_, table).values())
+        return np.hstack(found) if found else np.empty((len(table.inverse), 0))
 
     def predict_proba(self, X: Any, latent: str | None = None) -> FloatArray:
         """Return P(state | row) of every latent variable, or of one of them.
@@ -276,7 +277,7 @@ class LatentTree(NewRows, Relating, TransformerMixin, RowDensity, TreeLearner): 
         """
         table = self._table(X)
         hard = [p.argmax(axis=1) for p in posteriors(self.model_, table).values()]
-        return np.column_stack(hard).astype(np.int64)
+        return np.column_stack(hard).astype(np.int64) if hard else np.empty((len(table.inverse), 0), dtype=np.int64)
 
     def fit_predict(self, X: Any, y: Any = None, sample_weight: Any = None) -> NDArray[np.int64]:
         """Learn the tree and return the states of its latent variables in each row."""
@@ -315,8 +316,9 @@ class LatentTree(NewRows, Relating, TransformerMixin, RowDensity, TreeLearner): 
         check_is_fitted(self)
         _check_feature_names_in(self, input_features)
         tree = self.tree_
-        alone = len(tree.latent) == 1
-        states = [(tree.names[z], label) for z in tree.latent for label in node_labels(self.model_, int(z))]
+        latents = tree.latent_variables
+        alone = len(latents) == 1
+        states = [(tree.names[z], label) for z in latents for label in node_labels(self.model_, int(z))]
         return np.array([label if alone else f"{name}={label}" for name, label in states], dtype=object)
 
 

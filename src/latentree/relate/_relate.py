@@ -209,20 +209,26 @@ def _kinds(given: str | Mapping[str, str] | None, outcomes: Sequence[str]) -> di
 def _latent(model: Model, latent: str | None) -> int:
     tree = model.tree
     if latent is None:
-        if len(tree.latent) != 1:
+        if len(tree.latent_variables) != 1:
             raise ParameterError(
                 "The model has {n} latent variables ({names}). Say which one with {latent}.",
-                n=len(tree.latent),
-                names=listed([tree.names[z] for z in tree.latent]),
+                n=len(tree.latent_variables),
+                names=listed([tree.names[z] for z in tree.latent_variables]),
                 latent=Advice("latent"),
             )
-        return int(tree.latent[0])
+        return int(tree.latent_variables[0])
     node = find_node(model, latent)
     if tree.variable[node] >= 0:
         raise ParameterError(
             "'{name}' is a manifest variable. Name a latent one: {known}.",
             name=latent,
-            known=listed([tree.names[z] for z in tree.latent]),
+            known=listed([tree.names[z] for z in tree.latent_variables]),
+        )
+    if node in tree.cuts:
+        raise ParameterError(
+            "'{name}' has one state, which cannot depend on anything. Name another latent variable: {known}.",
+            name=latent,
+            known=listed([tree.names[z] for z in tree.latent_variables]),
         )
     return node
 

@@ -295,7 +295,11 @@ class Judgement(TypedDict):
 
 
 class TreeContents(Judgement):
-    """A tree model, without what is to be known about how it was found."""
+    """A tree model, without what is to be known about how it was found.
+
+    ``cuts`` are positions of latent nodes of one state, ``parts`` the names of the variables of each independent part,
+    ``independence`` the same in sentences.
+    """
 
     kind: Literal["latent tree"]
     n_variables: int
@@ -306,6 +310,9 @@ class TreeContents(Judgement):
     nodes: list[NodeContents]
     edges: list[EdgeContents]
     latents: list[LatentContents]
+    cuts: list[int]
+    parts: list[list[str]]
+    independence: list[str]
     curves: CurveContents
     fit: FitCourse | None
     trace: list[StepContents]

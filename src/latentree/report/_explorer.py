@@ -24,7 +24,7 @@ from ._in_words import answers, items, sparse
 from ._printable import printable
 from ._profile_chart import MOST_DRAWN, profile_rows, profiles_svg
 from ._report import Report
-from ._svg import Drawing, shown, tree_svg
+from ._svg import CUT, INDEPENDENT, Drawing, shown, tree_svg
 from ._tree import MOST_LEAVES
 
 __all__ = ["explore"]
@@ -85,7 +85,7 @@ def explore(
     >>> "<title>Seven variables</title>" in page.html
     True
     """
-    many = len((thing if isinstance(thing, Model) else thing.model).tree.latent) > MANY_LATENTS
+    many = len((thing if isinstance(thing, Model) else thing.model).tree.latent_variables) > MANY_LATENTS
     described = Report.of(thing, table, trace=trace, most_leaves=SHORT_CURVE if many else MOST_LEAVES)
     report, model, fit = described.contents, described.model, described.fit
     drawing = Drawing(report, style)
@@ -95,7 +95,7 @@ def explore(
         "theta": _packed(model.parameters.astype("<f8")),
         "facts": facts(report),
         "warnings": list(map(printable, report["warnings"])),
-        "notes": list(map(printable, report["notes"])),
+        "notes": list(map(printable, [*report["independence"], *report["notes"]])),
         "data": _rows(model, as_table(fit.table), max_rows) if fit is not None else None,
         "trace": _shown_trace(growth(report["trace"], report["nodes"]), criterion_of(report)),
     }
@@ -113,12 +113,14 @@ def _structure(report: TreeReport, drawing: Drawing) -> dict[str, Any]:
     labels = [sets.setdefault(tuple(map(printable, n["labels"])), len(sets)) for n in nodes]
     like_words = sparse(report)
     return {
-        "name": [printable(n["name"]) for n in nodes],
+        "name": [CUT if v in drawing.cuts else printable(n["name"]) for v, n in enumerate(nodes)],
         "parent": [-1 if n["parent"] is None else n["parent"] for n in nodes],
         "card": [n["cardinality"] for n in nodes],
         "latent": [int(n["latent"]) for n in nodes],
+        "cut": dict.fromkeys(report["cuts"], ""),  # what stands for the number of states at such nodes
         "labels": labels,
-        "question": {v: printable(n["question"]) for v, n in enumerate(nodes) if n["question"]},
+        "question": {v: printable(n["question"]) for v, n in enumerate(nodes) if n["question"]}
+        | dict.fromkeys(report["cuts"], INDEPENDENT),
         "labelSets": [list(own) for own in sets],
         "info": [_short(x) for x in drawing.information],
         "exact": report["curves"]["exact"],

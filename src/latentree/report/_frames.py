@@ -33,7 +33,7 @@ def size_columns(model: Model, errors: StandardErrors | None = None, *, node: in
     >>> list(found), found["Z1"]
     (['Z1', 'estimate'], ['0', '1', '2'])
     """
-    z = int(model.tree.latent[0]) if node is None else node
+    z = int(model.tree.latent_variables[0]) if node is None else node
     columns: Columns = {latent_title(model, z): list(node_labels(model, z)), "estimate": model.marginals()[z].tolist()}
     if errors is not None and z == 0:
         columns |= {name: _known(errors.table(0, what)[0]) for name, what in _PARTS}
@@ -57,7 +57,7 @@ def profile_columns(model: Model, errors: StandardErrors | None = None, *, node:
     (['variable', 'answer', 'Z2', 'estimate'], ['X1', 'X2', 'X3'])
     """
     tree = model.tree
-    z = int(tree.latent[0]) if node is None else node
+    z = int(tree.latent_variables[0]) if node is None else node
     own = [v for v in tree.neighbours(z) if tree.variable[v] >= 0]
     beside = sorted(own, key=lambda v: int(tree.variable[v]))
     given, states = Neighbours(model), node_labels(model, z)

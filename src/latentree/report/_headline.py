@@ -34,6 +34,8 @@ def facts(report: TreeReport) -> list[tuple[str, str]]:
         else ("Latent variables", f"{report['n_latents']:,}"),
         ("Parameters", f"{report['n_parameters']:,}"),
     ]
+    if report["cuts"]:
+        found.insert(2, ("Independent parts", f"{len(report['parts']):,}"))
     if report["n"] is not None:
         found.append(("Rows", f"{_rows(report)} ({report['n_patterns']:,} distinct)"))
         if report["missing"]:

@@ -35,7 +35,7 @@ from ._layout import shortened
 from ._profile_chart import Interval, profile_rows, profiles_svg
 from ._report import Report
 from ._statistics import largest_residuals
-from ._svg import Drawing, shown, tree_svg
+from ._svg import INDEPENDENT, Drawing, shown, tree_svg
 
 __all__ = ["write_report"]
 
@@ -191,13 +191,14 @@ def _parts(name: str, report: TreeReport, intervals: Intervals, comparison: Comp
     pairs = "".join(f"<dt>{shown(a)}</dt><dd>{shown(b)}</dd>" for a, b in facts(report))
     yield f'<dl class="facts">{pairs}</dl>'
     yield from (f'<p class="warning">{shown(text)}</p>' for text in report["warnings"])
-    yield from (f"<p>{shown(text)}</p>" for text in report["notes"])
+    yield from (f"<p>{shown(text)}</p>" for text in (*report["independence"], *report["notes"]))
     if report["star"] and report["edges"]:
         yield from _classes(report, intervals)
     elif report["n_nodes"] > 1:
         yield "<h2>The tree</h2>"
         yield "<p>Latent variables are boxes with their numbers of states; edges are as thick as the mutual"
-        yield "information of their ends. Colours tell branches apart and mean nothing else.</p>"
+        yield "information of their ends. Colours tell branches apart and mean nothing else."
+        yield f"{INDEPENDENT if report['cuts'] else ''}</p>"
         yield f'<div class="scroll">{tree_svg(Drawing(report), title=f"The tree of {name}", still=True)}</div>'
     if comparison is not None:
         yield from _comparison(comparison)

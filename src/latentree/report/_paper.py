@@ -174,7 +174,7 @@ def _of_model(thing: Any, errors: StandardErrors | bool | None) -> list[PaperTab
     known = errors if isinstance(errors, StandardErrors) else None
     if known is None and errors and fit is not None:
         known = _errors(thing, fit)
-    latents = map(int, model.tree.latent)
+    latents = map(int, model.tree.latent_variables)
     return [table for z in latents for table in (_sizes(model, known, z), _profiles(model, known, z))]
 
 
@@ -199,7 +199,7 @@ def _sizes(model: Model, errors: StandardErrors | None, z: int) -> PaperTable:
         columns["SE"] = found["standard_error"]
         columns["95% CI"] = list(zip(found["lower"], found["upper"], strict=True))
         note += " SE = standard error; CI = confidence interval."
-    what = "the classes" if len(model.tree.latent) == 1 else f"the states of {title}"
+    what = "the classes" if len(model.tree.latent_variables) == 1 else f"the states of {title}"
     digits = {"SE": 3}
     return PaperTable(f"Sizes of {what}", columns, note, digits, frozenset({"Size", "SE", "95% CI"}))
 
@@ -218,7 +218,7 @@ def _profiles(model: Model, errors: StandardErrors | None, z: int) -> PaperTable
         columns[state] = found["estimate"][i::k]
         if "lower" in found:
             columns[f"{state} 95% CI"] = list(zip(found["lower"][i::k], found["upper"][i::k], strict=True))
-    one = len(model.tree.latent) == 1
+    one = len(model.tree.latent_variables) == 1
     note = "Cells are probabilities of the answer in the class." if one else "Cells are probabilities of the answer."
     if "lower" in found:
         note += " CI = confidence interval; there is none where a probability is estimated as 0 or 1."

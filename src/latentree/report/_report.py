@@ -319,7 +319,8 @@ def describe_tree(
         ``kind``
             ``"latent tree"``.
         ``n_variables``, ``n_latents``, ``n_nodes``, ``n_parameters``, ``star``
-            Size of the model, and whether it is a latent class model.
+            Size of the model, and whether it is a latent class model. Latent nodes of one state, which make what is
+            around them independent, are not counted as latent variables.
         ``n``, ``n_weighted``, ``n_patterns``, ``missing``, ``log_likelihood``, ``aic``, ``bic``, ``impossible``
             With data, otherwise None: sample size (sum of the weights), rows that have a weight other than a count, or
             None, distinct rows, share of missing cells, scores as LL - penalty (people are shown -2 LL + penalty), and
@@ -338,6 +339,9 @@ def describe_tree(
             (of all manifest variables together), and ``leaves``: the most informative manifest variables, each with
             ``node``, ``information`` alone, ``cumulative``, together with those before it, and ``profile``,
             P(its states | state of the latent).
+        ``cuts``, ``parts``, ``independence``
+            Positions of the latent nodes of one state, the names of the variables of each independent part, and the
+            same in sentences; no cut, one part and no sentence where all variables depend on each other.
         ``curves``
             Whether cumulative information is ``exact``, how many ``rows`` it was found from, and for how many latent
             variables no time was left, so that their curves are ``short``.

@@ -22,6 +22,11 @@ BAR, TEXT_AT = 30.0, 36.0
 PILL = 22.0
 """Height of a node with children."""
 
+CUT = "cut"
+"""What stands at a latent node of one state, whose edges are broken lines: what it joins is independent."""
+
+INDEPENDENT = "What is joined by broken lines is independent of each other."
+
 RADIAL = 18
 """Characters of the names of latent variables in a radial tree, whose rings are as far apart as these are long."""
 
@@ -61,15 +66,18 @@ class Drawing:
         self.most = max(self.information, default=0.0)
         self.style = style or style_for(self.tree)
         self.arrangement: Arrangement = arrange(self.tree, self.information)
+        self.cuts = frozenset(self.tree.cuts.tolist())
         self._nodes = nodes
         self._above = self.tree.parent.tolist()
 
     @cached_property
     def labels(self) -> list[str]:
         """What stands at each node."""
-        with_children = zip(self._nodes, self.arrangement.children, strict=True)
+        with_children = enumerate(zip(self._nodes, self.arrangement.children, strict=True))
         most = RADIAL if self.style == "radial" else LONGEST
-        return [_label(n["name"], n["cardinality"], bool(c), most) for n, c in with_children]
+        return [
+            CUT if v in self.cuts else _label(n["name"], n["cardinality"], bool(c), most) for v, (n, c) in with_children
+        ]
 
     @cached_property
     def widths(self) -> list[float]:
@@ -91,6 +99,10 @@ class Drawing:
         """The lower end, in the model, of the edge between a node and its parent in the drawing."""
         up = self.arrangement.parent[v]
         return v if self._above[v] == up else up
+
+    def is_broken(self, v: int) -> bool:
+        """Whether the edge between a node and its parent in the drawing leads to or from a cut."""
+        return v in self.cuts or self.arrangement.parent[v] in self.cuts
 
     def edge_width(self, v: int) -> float:
         """How thick the edge between a node and its parent in the drawing is."""
@@ -142,7 +154,8 @@ def tree_svg(drawing: Drawing, *, title: str = "The tree", still: bool = False) 
 def _edge(drawing: Drawing, v: int) -> str:
     up = drawing.arrangement.parent[v]
     d = edge_path(drawing.places[up], drawing.places[v], drawing.widths[up])
-    return f'<path{_coloured(drawing, v)} stroke-width="{drawing.edge_width(v):.1f}" d="{d}"/>'
+    broken = ' stroke-dasharray="4 4"' if drawing.is_broken(v) else ""
+    return f'<path{_coloured(drawing, v)} stroke-width="{drawing.edge_width(v):.1f}"{broken} d="{d}"/>'
 
 
 def _coloured(drawing: Drawing, v: int) -> str:
@@ -170,6 +183,8 @@ def _node(drawing: Drawing, v: int, text_at: float) -> str:
     kind = "z" if drawing.tree.variable[v] < 0 else "x"
     name = printable(drawing.tree.names[v])
     hover = f"<title>{escape(name)}</title>" if not drawing.labels[v].startswith(name) else ""
+    if v in drawing.cuts:
+        kind, hover = f"{kind} cut", f"<title>{INDEPENDENT}</title>"
     if drawing.branch[v] >= 0:
         kind += f" b{drawing.branch[v]}"
     turn, flip = _turned(place)

@@ -22,6 +22,7 @@ from ._contents import (
 from ._growth import growth
 from ._headline import MAXIMUM, SAVED, criterion_of
 from ._in_words import items, sparse
+from ._layout import Arrangement
 from ._legend import legend
 from ._printable import printable
 from ._svg import Drawing
@@ -42,6 +43,9 @@ from ._text import (
 )
 
 __all__ = ["tree_parts"]
+
+INDEPENDENT = "(independent)"
+"""Stands before what is independent of all else."""
 
 MOST_LATENTS = 40
 """How many latent variables are listed unless all are asked for."""
@@ -64,6 +68,8 @@ def tree_parts(report: TreeReport, width: int, *, everything: bool = False) -> I
         yield Text(_search(report["search"]))
     if "estimate" in report:
         yield Text(report["estimate"]["text"])
+    if report["independence"]:
+        yield Text(printable("\n".join(report["independence"])))
     if report.get("warnings"):
         yield _listed("Warnings", report["warnings"], "bold yellow")
     yield from _structure(report, width, everything)
@@ -166,18 +172,39 @@ def _add_scores(grid: Grid, scores: TreeReport | MaximumContents, at: str) -> No
 
 def _outline(report: TreeReport, width: int, everything: bool) -> Text:
     arrangement = Drawing(report, "rows").arrangement
-    lines = []
-    inner = [v for v in arrangement.order if arrangement.children[v]] or arrangement.order[:1]
+    limit = None if everything else width
+    cuts, tops, lines = set(report["cuts"]), _tops(report, arrangement), []
+    inner = [v for v in arrangement.order if arrangement.children[v] and v not in cuts]
+    apart = len({tops[v] for v in inner}) > 1
+    place = {v: i for i, v in enumerate(arrangement.order)}
+    inner.sort(key=lambda v: place[tops[v]])  # part by part
+    if not inner and not cuts:
+        inner = arrangement.order[:1]
     for v in inner if everything else inner[:MOST_LATENTS]:
         node = report["nodes"][v]
-        start = f"{'  ' * arrangement.depth[v]}{printable(node['name'])} ({node['cardinality']})"
+        depth = arrangement.depth[v] - arrangement.depth[tops[v]]
+        said = f"{INDEPENDENT} " if apart and v == tops[v] else ""
+        start = f"{'  ' * depth}{said}{printable(node['name'])} ({node['cardinality']})"
         leaves = [report["nodes"][c]["name"] for c in arrangement.children[v] if not arrangement.children[c]]
-        lines.append(_with_leaves(start, [printable(name) for name in leaves], None if everything else width))
+        lines.append(_with_leaves(start, [printable(name) for name in leaves], limit))
     if len(lines) < len(inner):
         lines.append(
             f"... and {_count(len(inner) - len(lines), 'latent variable')} more (max_variables=None shows all)"
         )
+    alone = [own[0] for own in report["parts"] if len(own) == 1] if cuts else []
+    lines += [f"{INDEPENDENT} {printable(name)}" for name in (alone if everything else alone[:MOST_LATENTS])]
+    if not everything and len(alone) > MOST_LATENTS:
+        lines.append(f"... and {_count(len(alone) - MOST_LATENTS, 'variable')} more (max_variables=None shows all)")
     return Text("\n".join(lines))
+
+
+def _tops(report: TreeReport, arrangement: Arrangement) -> list[int]:
+    """The uppermost node of each node's part in a drawing."""
+    cuts, tops = set(report["cuts"]), list(range(len(report["nodes"])))
+    for v in arrangement.order[1:]:
+        up = arrangement.parent[v]
+        tops[v] = v if v in cuts or up in cuts else tops[up]
+    return tops
 
 
 def _with_leaves(start: str, leaves: Sequence[str], width: int | None) -> str:

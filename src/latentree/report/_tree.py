@@ -31,6 +31,7 @@ from ._contents import (
     StepNumbers,
     TreeContents,
 )
+from ._independence import independence_in_words, parts_of
 
 __all__ = [
     "at_maximum",
@@ -74,14 +75,14 @@ def tree_contents(
     late = hurried or (lambda: False)
     curves = InformationCurves(model, most_leaves, draw=not late())
     latents, n_short = [], 0
-    for z in map(int, tree.latent):
+    for z in map(int, tree.latent_variables):
         most = min(FEW_LEAVES, most_leaves) if late() else most_leaves
         latents.append(_latent(model, z, marginals[z], curves.of(z, most), posteriors.get(z), judged))
         n_short += most < most_leaves or (not curves.exact and curves.n_rows == 0)
     return {
         "kind": "latent tree",
         "n_variables": tree.n_variables,
-        "n_latents": len(tree.latent),
+        "n_latents": len(tree.latent_variables),
         "n_nodes": tree.n_nodes,
         "n_parameters": tree.n_parameters,
         "star": tree.is_star,
@@ -92,6 +93,9 @@ def tree_contents(
             for v in range(1, tree.n_nodes)
         ],
         "latents": latents,
+        "cuts": tree.cuts.tolist(),
+        "parts": parts_of(tree),
+        "independence": independence_in_words(tree),
         "curves": {"exact": curves.exact, "rows": curves.n_rows, "short": n_short},
         "fit": _course(judged) if own and judged is not None else None,
         "trace": checked_trace(trace if trace is not None else model.provenance.get("trace", ())),

@@ -114,13 +114,13 @@ def _assigned(model: Model, v: int, rows: Table) -> tuple[FloatArray, FloatArray
 def latent_node(model: Model, node: str | int | None) -> int:
     """Position of a latent node, the first by default; an error if there is none or it is observed."""
     tree = model.tree
-    if len(tree.latent) == 0:
+    if len(tree.latent_variables) == 0:
         raise ModelError("The model has no latent variable: there is nothing to assign rows to.")
     if node is None:
-        return int(tree.latent[0])
+        return int(tree.latent_variables[0])
     v = tree.node(node)
     if tree.variable[v] >= 0:
-        names = ", ".join(f"'{tree.names[z]}'" for z in tree.latent[:12])
+        names = ", ".join(f"'{tree.names[z]}'" for z in tree.latent_variables[:12])
         raise ModelError(f"'{tree.names[v]}' is observed. Ask for a latent variable: {names}.")
     return v
 

@@ -389,7 +389,8 @@ def _run(
     """The result, with all columns and in the user's order; ``tables`` are all columns in ours and in the user's."""
     whole, table = tables
     best, criterion, reason = outcome.best, task.criterion, outcome.reason
-    structure = best.score > none.score
+    # a tree of which no two variables depend on each other is the same model, whatever rounding makes of its score
+    structure = best.score > none.score and len(best.fit.model.tree.parts) < best.fit.table.n_variables
     if not structure:
         best = none
         if not message:

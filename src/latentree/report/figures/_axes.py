@@ -45,9 +45,9 @@ def latent_node(model: Model, node: str | int | None) -> int:
     """The node meant, or the first latent one."""
     if node is not None:
         return model.tree.node(node)
-    if not len(model.tree.latent):
+    if not len(model.tree.latent_variables):
         raise bad_parameter("thing", "the picture", "a model with a latent variable", model)
-    return int(model.tree.latent[0])
+    return int(model.tree.latent_variables[0])
 
 
 def lengths(row: FloatArray, ends: tuple[FloatArray, FloatArray]) -> FloatArray:

@@ -86,7 +86,8 @@ def _edge(ax: Any, drawing: Drawing, v: int) -> None:
         second = half * math.cos(end.angle), half * math.sin(end.angle)
         points = [(start.x, start.y), first, second, (end.x, end.y)]
     path = Path(points, [Path.MOVETO, Path.CURVE4, Path.CURVE4, Path.CURVE4])
-    ax.add_patch(PathPatch(path, fill=False, lw=0.75 * drawing.edge_width(v), ec="#a9b7c2", zorder=1))
+    line = "--" if drawing.is_broken(v) else "-"
+    ax.add_patch(PathPatch(path, fill=False, lw=0.75 * drawing.edge_width(v), ls=line, ec="#a9b7c2", zorder=1))
 
 
 def _node(ax: Any, drawing: Drawing, v: int) -> None:
@@ -95,6 +96,8 @@ def _node(ax: Any, drawing: Drawing, v: int) -> None:
     turned = 0.0 if place.angle is None or place.radius == 0 else math.degrees(place.angle)
     flip = place.angle is not None and place.radius > 0 and math.cos(place.angle) < 0
     rotation = -(turned + 180 if flip else turned)  # upwards is the other way round on paper
+    if v in drawing.cuts:
+        latent = False
     if inner:
         x = place.x + drawing.widths[v] / 2 if place.angle is None else place.x
         box = {"boxstyle": "round,pad=0.3,rounding_size=0.8", "fc": "#e6eff4" if latent else "white", "ec": "#2b6a8a"}

@@ -10,7 +10,7 @@
   LT.nodePanel = function (page, v) {
     const { model } = page,
       own = model.latents[v];
-    const kind = own ? "latent variable" : "variable";
+    const kind = model.latent[v] ? "latent variable" : "variable";
     const inner = page.view.isInner(v),
       folded = page.view.folded.has(v);
     return [
@@ -31,9 +31,9 @@
             page.showNode(v);
           }),
       ),
-      states(page, v),
-      own && own.leaves.length ? profiles(page, v, own) : null,
-      own && own.leaves.length ? curve(page, v, own) : null,
+      !(v in model.cut) && states(page, v),
+      own?.leaves.length ? profiles(page, v, own) : null,
+      own?.leaves.length ? curve(page, v, own) : null,
       neighbours(page, v),
       own ? LT.naming(page, v) : null,
     ];
@@ -65,17 +65,17 @@
         ),
         h("td", { class: "wide" }, LT.bar(now[i], asked ? model.prior[v][i] : undefined)),
         h("td", { class: "number" }, LT.probability(now[i])),
-        own && own.counts ? h("td", { class: "number" }, LT.number(own.counts[i])) : null,
+        own?.counts ? h("td", { class: "number" }, LT.number(own.counts[i])) : null,
         h("td", {}, LT.button(assumed ? "Forget" : "Assume", assume, more)),
       );
     });
     const csv = () => [
-      ["state", "probability", "without evidence", ...(own && own.counts ? ["cases"] : [])],
-      ...labels.map((label, i) => [label, now[i], model.prior[v][i], ...(own && own.counts ? [own.counts[i]] : [])]),
+      ["state", "probability", "without evidence", ...(own?.counts ? ["cases"] : [])],
+      ...labels.map((label, i) => [label, now[i], model.prior[v][i], ...(own?.counts ? [own.counts[i]] : [])]),
     ];
     return LT.section(
       [asked ? "States, given what is assumed" : "States", LT.csvButton(`states of ${model.name[v]}`, csv)],
-      LT.barTable(["state", "", "probability", ...(own && own.counts ? ["cases"] : []), "assume"], rows),
+      LT.barTable(["state", "", "probability", ...(own?.counts ? ["cases"] : []), "assume"], rows),
     );
   }
 

@@ -99,7 +99,7 @@
       if (!this.isInner(v)) return LT.shortened(this.model.name[v]);
       const name = LT.shortened(this.model.name[v], this.style === "radial" ? RADIAL : undefined);
       const hidden = this.folded.has(v) ? ` +${LT.below(this.children, v).length}` : "";
-      return `${name} (${this.model.card[v]})${hidden}`;
+      return `${name}${this.model.cut[v] ?? ` (${this.model.card[v]})`}${hidden}`;
     }
 
     /* ---- places ---- */

@@ -8,6 +8,7 @@
     const { model } = page;
     const byName = model.name
       .map((_, v) => v)
+      .filter((v) => !(v in model.cut))
       .sort(
         (a, b) =>
           model.latent[a] - model.latent[b] || model.name[a].localeCompare(model.name[b], undefined, { numeric: true }),
