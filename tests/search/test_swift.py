@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings, strategies as st
 from structures import drawn_table, graphs, models_and_tables
 
-from latentree import datasets
+from latentree import LatentTreeClassifier, datasets
 from latentree._model import Model
 from latentree._table import Table
 from latentree._variables import numbered
@@ -393,6 +393,24 @@ def test_an_independent_variable_is_cut_off(seed):
         prior=None,
     )
     assert run.fit.n_parameters == five.fit.n_parameters + free
+
+
+def test_without_cuts_all_variables_stay_in_one_tree():
+    table = with_an_independent_leaf(1_000, 0)
+    run = learn(table, rng=np.random.default_rng(0), prior=None, cuts=False)
+    free = learn(table, rng=np.random.default_rng(0), prior=None)
+    assert len(run.tree.parts) == 1 and len(free.tree.parts) == 2 and free.score > run.score
+
+
+def test_a_classifier_keeps_a_weak_target_in_the_tree():
+    rng = np.random.default_rng(0)
+    table = with_an_independent_leaf(400, 0)
+    X = table.codes[table.inverse][:, :5]
+    y = np.where(rng.random(400) < 0.1, X[:, 0], rng.integers(2, size=400))
+    model = LatentTreeClassifier(random_state=0).fit(X, y)
+    assert len(model.tree_.parts) == 1 and np.ptp(model.predict_proba(X)[:, 0]) > 0.0
+    cut = LatentTreeClassifier(random_state=0, options={"cuts": True}).fit(X, y)
+    assert len(cut.tree_.parts) == 2
 
 
 @given(st.integers(2, 4), st.integers(2, 4), st.integers(0, 50))

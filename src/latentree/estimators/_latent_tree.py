@@ -65,7 +65,8 @@ class TreeLearner(ModelEstimator):
         """Return the parameters by name."""
         return {**super().get_params(deep), "score": self.__dict__["score"]}
 
-    def _learn(self, table: Table) -> Run:
+    def _learn(self, table: Table, **options: Any) -> Run:
+        """Search, with other default options of the method than its own if there are such."""
         rng, seed = generator(self.random_state, type(self).__name__)
         run = learn(
             table,
@@ -78,7 +79,7 @@ class TreeLearner(ModelEstimator):
             n_jobs=int(effective_n_jobs(self.n_jobs)),
             checkpoint=self.checkpoint,
             on_step=reporter() if self.verbose else None,
-            **(self.options or {}),
+            **{**options, **(self.options or {})},
         )
         return search_result(run, seed=seed)
 

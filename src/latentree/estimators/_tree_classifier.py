@@ -17,6 +17,7 @@ from .._variables import Variable
 from ..errors import DataError, Row
 from ..estimation._smoothing import PRIOR
 from ..naming import free_name
+from ..search._registry import DEFAULT
 from ._base import ScoreMethod, posteriors
 from ._inputs import check_parameters, weights_of
 from ._latent_tree import TreeLearner, check_size
@@ -36,7 +37,8 @@ class LatentTreeClassifier(ClassifierMixin, TreeLearner):  # type: ignore[misc]
     Parameters
     ----------
     method, score, prior, start, options, bins, keep_levels, missing, unseen
-        As for :class:`LatentTree`.
+        As for :class:`LatentTree`, but for the option ``cuts`` of the default method, which is off: the target is not
+        made independent of all features even where the score prefers that.
     random_state, n_jobs, time_limit, checkpoint, verbose
         As for :class:`LatentTree`.
 
@@ -103,7 +105,8 @@ class LatentTreeClassifier(ClassifierMixin, TreeLearner):  # type: ignore[misc]
         name = getattr(y, "name", None)
         self.target_name_ = free_name(name if isinstance(name, str) and name else TARGET, features.names)
         table = self._joined(features, self._target(y), weights_of(sample_weight, len(features.inverse)))
-        self._keep(self._learn(table))
+        # BIC may hold the target to be independent where the little that is known of it is all one wants
+        self._keep(self._learn(table, **({"cuts": False} if self.method == DEFAULT else {})))
         self._warn()
         return self
 

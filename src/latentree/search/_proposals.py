@@ -64,8 +64,12 @@ def propose(
     anew: bool = False,
     n_jobs: int = 1,
     n_places: int = PLACES,
+    cuts: bool = True,
 ) -> list[Proposal]:
-    """Moves of all kinds, or those around some nodes, that are expected to gain at least ``least``; the best first."""
+    """Moves of all kinds, or those around some nodes, that are expected to gain at least ``least``; the best first.
+
+    Without ``cuts``, no edge is taken away.
+    """
     graph, cost = beliefs.network.graph, task.criterion
     base = cost.penalty(graph)
     now = float(beliefs.weights @ beliefs.log_likelihood)
@@ -97,7 +101,7 @@ def propose(
         *_unions(graph, around),
         *(_divisions(beliefs, task, around, least) if anew else ()),
         *(m for m in _on_edges(graph, around) if least < 0 or cost.price(graph, m, base) < 0),
-        *_cuts(beliefs, task, base, around, least),
+        *(_cuts(beliefs, task, base, around, least) if cuts else ()),
     ]
 
     def judged(move: Move, own: np.random.Generator) -> Proposal:

@@ -40,7 +40,7 @@ from .._tree import Tree
 from ..cardinality import adapt
 from ..errors import ParameterError
 from ..estimation import Fit, em, restart_em
-from ..method import AnyOf, Number, OneOf, Options, Text, Whole, option
+from ..method import AnyOf, Flag, Number, OneOf, Options, Text, Whole, option
 from . import _wide_start as wide_start
 from ._beliefs import Beliefs
 from ._evaluation import names_of, renumbered, whole
@@ -141,6 +141,9 @@ class SwiftOptions(Options):
         None,
         AnyOf(OneOf(None), Text("the name of a variable")),
         "a variable that is to be an inner node, with its values observed",
+    )
+    cuts: bool = option(
+        True, Flag(), "whether variables, and parts of the tree, may become independent where the score prefers that"
     )
     tol: float = option(0.05, Number(least=0), "the gain of a step at which EM stops within the search")
     iterations: int = option(60, Whole(1), "most steps of EM within the search")
@@ -248,7 +251,7 @@ class Swift(SearchMethod):
         if around is None:
             state = state.to("climb", swept=here.score)
         more = {"around": around, "n_jobs": task.n_jobs, "n_places": n_places, "anew": not _wide(task)}
-        found = propose(task, _beliefs(task, here), rng, parallel=True, **more)
+        found = self._proposals(task, here, rng, parallel=True, **more)
         cuts = [p for p in found if p.move.cuts]  # last: what is cut off early is rarely found a better place
         point, done = self._bundle(task, here, [p for p in found if not p.move.cuts], task.n_jobs)
         if not done:
@@ -265,6 +268,9 @@ class Swift(SearchMethod):
             return _reached(state.to("climb"), other), other.step("climb", "states", "states split and merged")
         seed = int(rng.integers(2**32))
         return state.to("perturb", home=here, seed=seed, looked=False), None
+
+    def _proposals(self, task: Task, point: Point, rng: Generator, **how: Any) -> list[Proposal]:
+        return propose(task, Beliefs(point.network, task.table), rng, cuts=self.options.cuts, **how)
 
     def _bundle(
         self, task: Task, here: Point, found: Sequence[Proposal], n_jobs: int, avoid: Collection[str] = ()
@@ -366,7 +372,7 @@ class Swift(SearchMethod):
             tree, none = (task.criterion.estimate(fit.log_likelihood, fit.model.tree) for fit in fits)
             loss = least + share * max(tree - none, 0.0)
             own = np.random.default_rng(state.memory["seed"])
-            found = propose(task, _beliefs(task, home), own, parallel=True, least=-loss, anew=True, n_jobs=task.n_jobs)
+            found = self._proposals(task, home, own, parallel=True, least=-loss, anew=True, n_jobs=task.n_jobs)
             self._listed = home.fit.model, found
         return self._listed[1]
 
@@ -413,7 +419,7 @@ class Swift(SearchMethod):
             if point.score <= met.get(name, -np.inf) + SAME:  # from here the way is known
                 return point, passed
             task.check_time()
-            found = propose(task, _beliefs(task, point), rng, around=around)
+            found = self._proposals(task, point, rng, around=around)
             hope = sum(p.gain for p in together(found, point.network.graph))
             if hope < (home.score - point.score) * 2.0 ** (len(passed) - 2):  # the later, the more it must promise
                 return point, passed
@@ -529,10 +535,6 @@ class Swift(SearchMethod):
 
 def _wide(task: Task) -> bool:
     return task.table.n_variables >= WIDE
-
-
-def _beliefs(task: Task, point: Point) -> Beliefs:
-    return Beliefs(point.network, task.table)
 
 
 def _settled(point: Point) -> Point:
