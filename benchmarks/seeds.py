@@ -84,7 +84,7 @@ CASES: Mapping[str, Case] = {
     },
     "mushroom": Case(tolerance=5.0),
     "pascal_voc_2007/1": Case(goal=-80_990.0, time_limit=60.0),
-    "coil42": Case(goal=-51_380.0, time_limit=180.0, jobs=2),
+    "coil42": Case(goal=-51_380.0, time_limit=180.0),
 }
 
 

@@ -346,3 +346,9 @@ def test_relate_offers_no_cut(run, parted):
     said = run("relate", model, rows, "--covariates", "g", code=1).stderr
     assert "2 latent variables" in said and "cut1" not in said
     assert "one state" in run("relate", model, rows, "--covariates", "g", "--latent", "cut1", code=1).stderr
+
+
+def test_predict_says_that_nothing_is_known_of_an_independent_target(run, parted):
+    model, rows = parted
+    assert "'g' is independent of all others" in run("predict", model, rows, "--target", "g").stderr
+    assert "independent" not in run("predict", model, rows, "--target", "a").stderr
