@@ -177,8 +177,8 @@ Made by `python -m studies.ten_fold --data DIR` (searches, which are kept in `st
 `python -m studies.ten_fold --table --out docs/reproduction/ten-fold-study.md` (this page): {folds} of {all} folds,
 {sets} of {known} sets, seed {seed}, {threads}; code of {code}.
 Processor seconds are ours, of all threads, on a machine with other work; published seconds are the study's, on its own.
-Searches of {limited} were stopped after {limit:g} s of wall time; the others came to their own end. A latent of one state, which
-makes what is around it independent, counts as a latent.
+Searches of {limited} were stopped after {limit:g} s of wall time; the others
+came to their own end. A latent of one state, which makes what is around it independent, counts as a latent.
 
 ## All sets
 

@@ -62,9 +62,8 @@ def command(
     loaded = load_model(model)
     node = target_node(loaded, target, "predict")
     if [node] in map(list, loaded.tree.parts):
-        note(
-            f"In this model '{loaded.tree.names[node]}' is independent of all others: all rows get the same probabilities."
-        )
+        name = loaded.tree.names[node]
+        note(f"In this model '{name}' is independent of all others: all rows get the same probabilities.")
     asked = Asked(loaded, node, top, state)
     outputs = Outputs("predict", {"--out": (ROWS, out)}, [model, data], force=force)
     outputs.check_rows("--out", out, asked.header, asked.header[-1:])
