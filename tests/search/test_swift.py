@@ -25,7 +25,7 @@ from latentree.search._operators import Move, added_parameters, moves
 from latentree.search._proposals import _cuts, _information, carried_out, conditional_dependence, propose, together
 from latentree.search._relocate import relocations
 from latentree.search._restricted import Effort, dimension_change, evaluate, model_of, triple
-from latentree.search._swift import WIDE, Swift, _nearest
+from latentree.search._swift import WIDE, Swift
 from latentree.search._task import Task
 
 
@@ -287,6 +287,20 @@ def test_a_run_says_how_many_starts_found_it():
     assert more.found == 4
 
 
+def test_starts_do_not_agree_on_two_parts_whose_latents_all_have_too_few_states():
+    # two states everywhere and a cut in the middle, 20 below, is where starts agreed before all latents grew at once
+    table = fresh_d7(15)
+    for seed in range(3):
+        assert learn(table, rng=np.random.default_rng(seed)).score > -36_233.9
+
+
+def fresh_d7(i, *, rows=10_000, series=2026):
+    """A set of ``benchmarks.fresh``: the tree of D7 with random probabilities."""
+    tree, rng = datasets.generator("d7"), np.random.default_rng([series, 7, i])
+    model = Model.random(tree.tree, tree.variables, rng, dominant=0.6)
+    return Table.from_codes(model.sample(rows, rng), model.variables)
+
+
 def test_the_greatest_effort_goes_on_until_the_time_is_up():
     run = learn(datasets.load("hiv_test"), rng=np.random.default_rng(0), effort="max", budget=Budget(seconds=2))
     assert run.reason is StopReason.TIME and len(run.ends) > 3
@@ -424,7 +438,7 @@ def test_what_the_ends_of_an_edge_share_is_zero_if_independent(a, b, seed):
 @given(graphs(max_leaves=8, max_moves=8), st.integers(1, 9))
 def test_the_nearest_latents_are_connected(graph, size):
     for centre in graph.latents:
-        found = _nearest(graph, centre, size)
+        found = graph.latents_around(centre, size)
         assert centre in found and len(found) == min(size, len(graph.latents))
         assert all(found.intersection(graph.path(v, centre)) == set(graph.path(v, centre)) for v in found)
 

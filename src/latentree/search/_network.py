@@ -6,6 +6,7 @@ table for each edge: a change of some edges leaves the others as they are, and n
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import prod
@@ -115,6 +116,21 @@ class Graph:
         k = self.cardinality
         twice = sum((k[v] - 1) * k[v] for v in self.observed)  # the leaf of an observed inner node says nothing new
         return sum(n - 1 for n in k.values()) + sum((k[a] - 1) * (k[b] - 1) for a, b in self.edges) - twice
+
+    @property
+    def fingerprint(self) -> str:
+        """The same for the same structure, whatever its latents are numbered."""
+        return hashlib.sha256(repr(self.key()).encode()).hexdigest()[:16]
+
+    def latents_around(self, centre: int, size: int) -> set[int]:
+        """So many latents around one of them, itself included, the nearest first."""
+        found, ahead = {centre}, [centre]
+        for u in ahead:
+            for v in self.neighbours[u]:
+                if len(found) < size and self.is_latent(v) and v not in found:
+                    found.add(v)
+                    ahead.append(v)
+        return found
 
     def fresh(self) -> int:
         """A number that no node has."""

@@ -11,8 +11,9 @@ From where it ends the tree is *perturbed*: a few moves that lose are carried ou
 least being the likeliest, and it climbs again around them; what ends higher is kept. It does not go back to structures
 that are known and no better, and gives up when what is left to gain would not do. When the first perturbations have
 failed, all probabilities are fitted after each of the likeliest single moves. The *start* is over when so many
-perturbations in a row have not led higher, and neither have random starts of EM nor *recombination* with the ends of
-earlier starts (:mod:`latentree.search._recombine`).
+perturbations in a row have not led higher, and neither have random starts of EM, *recombination* with the ends of
+earlier starts (:mod:`latentree.search._recombine`), nor *enlargement*: climbs from the same tree with one and with two
+more states for every latent, drawn at random.
 
 There are several starts, from stars of different sizes, the best latent class model and trees of pieces, until several
 of them have ended at the best score, or there have been enough of them. How many did so is told with the result. Starts
@@ -25,7 +26,6 @@ local moves, looks first where the last step changed something, and ends when no
 
 from __future__ import annotations
 
-import hashlib
 import sys
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -39,13 +39,13 @@ from .._trace import Step
 from .._tree import Tree
 from ..cardinality import adapt
 from ..errors import ParameterError
-from ..estimation import Fit, em, restart_em
+from ..estimation import Fit, em, evaluate, restart_em
 from ..method import AnyOf, Flag, Number, OneOf, Options, Text, Whole, option
 from . import _wide_start as wide_start
 from ._beliefs import Beliefs
 from ._evaluation import names_of, renumbered, whole
 from ._independence import independent
-from ._network import Graph, Network
+from ._network import Network
 from ._proposals import Proposal, carried_out, near, propose, together
 from ._recombine import children
 from ._relocate import PLACES
@@ -63,11 +63,6 @@ FEW_PLACES = 32
 """Places that a branch is tried at in a tree of many variables."""
 LITTLE = 1e-5
 """A tree of many variables is looked at as a whole again if its score has risen by this share since the last time."""
-
-PATIENCE = 120.0
-"""Seconds beyond which a search of many variables is announced."""
-SWEEPS = 7
-"""Looks at all moves of a tree of many variables until nothing gains, as far as seen."""
 
 _GAIN = 0.01
 """Least gain of a step."""
@@ -91,6 +86,8 @@ _FINALISTS = 4
 """So many of them are run to the end."""
 _CHILDREN = 60
 """Most recombinations with the ends of other starts that are fitted when a start is over."""
+_FEW_LATENTS = 12
+"""Trees of more latents are not enlarged: a climb from there would take too long."""
 _BUNDLE = 4
 """Perturbations that are tried side by side, whatever the threads."""
 _SINGLE = 24
@@ -104,7 +101,7 @@ _DRAWS = 8
 
 _EFFORTS: Mapping[str, tuple[int, int, int]] = {
     "low": (4, 1, 1),
-    "default": (20, 3, 6),
+    "default": (12, 3, 6),
     "high": (40, 4, 16),
     "max": (40, sys.maxsize, sys.maxsize),
 }
@@ -251,14 +248,10 @@ class Swift(SearchMethod):
         if around is None:
             state = state.to("climb", swept=here.score)
         more = {"around": around, "n_jobs": task.n_jobs, "n_places": n_places, "anew": not _wide(task)}
-        found = self._proposals(task, here, rng, parallel=True, **more)
-        cuts = [p for p in found if p.move.cuts]  # last: what is cut off early is rarely found a better place
-        point, done = self._bundle(task, here, [p for p in found if not p.move.cuts], task.n_jobs)
-        if not done:
-            point, done = self._bundle(task, here, cuts, task.n_jobs)
+        point, done, looked_at = self._improved(task, here, rng, parallel=True, **more)
         if done:
             active = _changed(here, point, done) if _wide(task) else None
-            return _moved(state, here, point, done, len(found), active=active)
+            return _moved(state, here, point, done, looked_at, active=active)
         if around is not None and here.score - state.memory["swept"] > LITTLE * abs(here.score):
             return state.to("climb", active=None), None
         if _wide(task):
@@ -268,6 +261,17 @@ class Swift(SearchMethod):
             return _reached(state.to("climb"), other), other.step("climb", "states", "states split and merged")
         seed = int(rng.integers(2**32))
         return state.to("perturb", home=here, seed=seed, looked=False), None
+
+    def _improved(
+        self, task: Task, here: Point, rng: Generator, *, n_jobs: int, **how: Any
+    ) -> tuple[Point, list[Proposal], int]:
+        """Where a bundle of moves leads, the moves, and how many there were; no moves if none gains."""
+        found = self._proposals(task, here, rng, n_jobs=n_jobs, **how)
+        cuts = [p for p in found if p.move.cuts]  # last: what is cut off early is rarely found a better place
+        point, done = self._bundle(task, here, [p for p in found if not p.move.cuts], n_jobs)
+        if not done:
+            point, done = self._bundle(task, here, cuts, n_jobs)
+        return point, done, len(found)
 
     def _proposals(self, task: Task, point: Point, rng: Generator, **how: Any) -> list[Proposal]:
         return propose(task, Beliefs(point.network, task.table), rng, cuts=self.options.cuts, **how)
@@ -280,7 +284,7 @@ class Swift(SearchMethod):
         left = list(found)
         while left and tries < 5:
             network, done = carried_out(together(left, here.network.graph, most), here.network)
-            if not avoid or _name(network.graph) not in avoid:
+            if not avoid or network.graph.fingerprint not in avoid:
                 point = self._fitted(task, network, n_jobs)
                 if point.score > here.score + _GAIN:
                     return point, done
@@ -317,7 +321,7 @@ class Swift(SearchMethod):
             return self._next_start(task, state, rng)
         if state.memory["missed"] >= _BUNDLE and not state.memory["looked"]:
             return self._look(task, state.to("perturb", looked=True), losing, rng)
-        name = _name(home.network.graph)
+        name = home.network.graph.fingerprint
         met = {**state.memory["met"], name: max(home.score, state.memory["met"].get(name, -np.inf))}
         drawn = self._drawn(losing, home, met, rng)
         if not drawn:
@@ -341,7 +345,7 @@ class Swift(SearchMethod):
         best, by = home, losing[:0]
         for p in losing[:_SINGLE]:
             network, done = carried_out([p], home.network)
-            name = _name(network.graph)
+            name = network.graph.fingerprint
             if name not in _known(met, home):
                 task.check_time()
                 point = self._fitted(task, network, task.n_jobs)
@@ -388,12 +392,12 @@ class Swift(SearchMethod):
             moves = found
             if len(latents) > _REGION:  # moves far from each other would each have to pay for all the others
                 size = round(np.exp(rng.uniform(*np.log((_REGION, len(latents))))))
-                region = _nearest(graph, latents[rng.integers(len(latents))], size)
+                region = graph.latents_around(latents[rng.integers(len(latents))], size)
                 moves = [p for p in found if p.move.place in region]
             order = np.argsort(np.arange(len(moves)) + rng.exponential(reach, len(moves)), kind="stable")
             few = together([moves[i] for i in order], graph, int(rng.integers(1, _MOST_MOVES + 1)))
             network, done = carried_out(few, home.network)
-            name = _name(network.graph)
+            name = network.graph.fingerprint
             if name not in new:
                 new.add(name)
                 out.append(done)
@@ -414,7 +418,7 @@ class Swift(SearchMethod):
         around = near(home.network.graph, network.graph, done)
         passed: list[tuple[str, float]] = []
         while True:
-            name = _name(point.network.graph)
+            name = point.network.graph.fingerprint
             passed.append((name, point.score))
             if point.score <= met.get(name, -np.inf) + SAME:  # from here the way is known
                 return point, passed
@@ -438,6 +442,33 @@ class Swift(SearchMethod):
         )
         return Point(fit, task.criterion(fit))
 
+    def _enlarged(self, task: Task, state: State, rng: Generator) -> Point | None:
+        """Where climbs from trees with more states for all latents end, drawn at random; None if no better than home.
+
+        Each latent may have too few states for the others to gain any: then no single move leads on.
+        """
+        home: Point = state.memory["home"]
+        graph = home.network.graph
+        if graph.observed or len(graph.latents) > _FEW_LATENTS:
+            return None
+        sizes = (1 + state.memory["start"] % 2,) if _ended_there(state) else (1, 2)
+
+        def end(more: int, own: Generator) -> Point:
+            larger = graph.edited(cardinality={a: graph.cardinality[a] + more for a in graph.latents})
+            model = Model.random(larger.regularised().to_tree(), task.table.variables, own)
+            point = self._refitted(replace(task, n_jobs=1), Point(evaluate(model, task.table), -np.inf), own)
+            while True:
+                task.check_time()
+                after, done, _ = self._improved(task, point, own, n_jobs=1)
+                if not done:
+                    after = self._adapted(task, point, own)
+                    if after.score <= point.score + SAME:
+                        return point
+                point = after
+
+        best = max(task.map(end, sizes, rng, stage="perturbations"), key=lambda point: point.score)
+        return best if best.score > home.score + SAME else None
+
     def _converged(self, task: Task, home: Point) -> Point:
         """The same tree fitted more closely, so that ends can be compared."""
         fit = whole(em(home.fit.model, task.table, budget=task.clock, n_jobs=task.n_jobs, **_CLOSELY))
@@ -457,7 +488,7 @@ class Swift(SearchMethod):
         while gained and len(tried) < _CHILDREN:
             gained = False
             for network in (child for p in others for child in children(point.network, p.network, task.table)):
-                name = _name(network.graph)
+                name = network.graph.fingerprint
                 if name in tried:
                     continue
                 tried.add(name)
@@ -481,10 +512,13 @@ class Swift(SearchMethod):
         if trials and not again and (child := self._recombined(task, state)) is not None:
             made = child.step("perturb", "recombine", "a part of it as where another start ended")
             return _reached(state.to("climb", missed=0), child), made
+        if trials and (larger := self._enlarged(task, state, rng)) is not None:
+            made = larger.step("perturb", "enlarge", "more states for all latents, and a climb from there")
+            return _reached(state.to("climb", missed=0), larger), made
         home = self._converged(task, home)
         state = _reached(state, home) if home.score > state.score else state
         ends, homes = [*state.memory["ends"], home.score], list(state.memory["homes"])
-        if _name(home.network.graph) not in {_name(p.network.graph) for p in homes}:
+        if home.network.graph.fingerprint not in {p.network.graph.fingerprint for p in homes}:
             homes.append(home)
         best, number = max(ends), len(ends)
         state = state.to("climb", **{**_START, "ends": ends, "homes": homes, "start": number})
@@ -519,18 +553,7 @@ class Swift(SearchMethod):
         """How long a tree of many variables may take, and what it needs, if that is much."""
         if not _wide(task) or task.start is not None:
             return None
-        cost = wide_start.expected(task.table)
-        share = task.n_jobs**-0.7  # threads wait for each other now and then
-        built = cost.pairs + share * cost.pieces
-        whole = built + share * SWEEPS * cost.sweep
-        if whole < PATIENCE and cost.megabytes < 1000:
-            return None
-        return (
-            f"{task.table.n_variables:,} variables, {task.table.n_patterns:,} distinct rows: a first tree after about "
-            f"{_duration(cost.pairs)}, all of it learned piece by piece after {_duration(built)}, improved by local "
-            f"moves until {_duration(whole)} or longer; memory about {cost.megabytes / 1000:,.1f} GB. Stop it at any "
-            "time (time limit or Ctrl-C): the best tree so far is kept."
-        )
+        return wide_start.forecast(task)
 
 
 def _wide(task: Task) -> bool:
@@ -564,34 +587,13 @@ def _changed(here: Point, point: Point, done: Sequence[Proposal]) -> list[int]:
     return sorted(number.get(v, v) for v in near(here.network.graph, point.network.graph, done))
 
 
-def _duration(seconds: float) -> str:
-    if seconds < 90:
-        return f"{max(1.0, seconds):.0f} s"
-    return f"{seconds / 60:,.0f} minutes" if seconds < 5400 else f"{seconds / 3600:,.1f} hours"
-
-
 def _ended_there(state: State) -> bool:
     """Whether an earlier start ended where this one has come to."""
     home: Point = state.memory["home"]
-    name = _name(home.network.graph)
-    return any(_name(p.network.graph) == name and p.score > home.score - SAME for p in state.memory["homes"])
-
-
-def _nearest(graph: Graph, centre: int, size: int) -> set[int]:
-    """So many latents around one of them, itself included, the nearest first."""
-    found, ahead = {centre}, [centre]
-    for u in ahead:
-        for v in graph.neighbours[u]:
-            if len(found) < size and graph.is_latent(v) and v not in found:
-                found.add(v)
-                ahead.append(v)
-    return found
+    name = home.network.graph.fingerprint
+    return any(p.network.graph.fingerprint == name and p.score > home.score - SAME for p in state.memory["homes"])
 
 
 def _known(met: Mapping[str, float], home: Point) -> set[str]:
     """Structures that are no better than home, as far as seen."""
     return {name for name, score in met.items() if score <= home.score + _GAIN}
-
-
-def _name(graph: Graph) -> str:
-    return hashlib.sha256(repr(graph.key()).encode()).hexdigest()[:16]

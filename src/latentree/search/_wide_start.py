@@ -25,6 +25,11 @@ from ._task import Point, State, Task
 STEPS = 16
 """Pieces are learned in about so many steps, at least as many at a time; whatever the threads."""
 
+PATIENCE = 120.0
+"""Seconds beyond which a search of many variables is announced."""
+SWEEPS = 7
+"""Looks at all moves of a tree of many variables until nothing gains, as far as seen."""
+
 Learner = Callable[[Task, Table, np.random.Generator], Model]
 """Learns the tree of a piece."""
 
@@ -149,3 +154,25 @@ def expected(table: Table) -> Expected:
     pieces = n * 8e-3 + rows * tables * 1.3e-6
     sweep = n * 3e-3 + rows * tables * 3.5e-7
     return Expected(pairs, pieces, sweep, rows * columns * 3e-5)
+
+
+def forecast(task: Task) -> str | None:
+    """How long it may take, and what it needs, if that is much."""
+    cost = expected(task.table)
+    share = task.n_jobs**-0.7  # threads wait for each other now and then
+    built = cost.pairs + share * cost.pieces
+    whole = built + share * SWEEPS * cost.sweep
+    if whole < PATIENCE and cost.megabytes < 1000:
+        return None
+    return (
+        f"{task.table.n_variables:,} variables, {task.table.n_patterns:,} distinct rows: a first tree after about "
+        f"{_duration(cost.pairs)}, all of it learned piece by piece after {_duration(built)}, improved by local "
+        f"moves until {_duration(whole)} or longer; memory about {cost.megabytes / 1000:,.1f} GB. Stop it at any "
+        "time (time limit or Ctrl-C): the best tree so far is kept."
+    )
+
+
+def _duration(seconds: float) -> str:
+    if seconds < 90:
+        return f"{max(1.0, seconds):.0f} s"
+    return f"{seconds / 60:,.0f} minutes" if seconds < 5400 else f"{seconds / 3600:,.1f} hours"
