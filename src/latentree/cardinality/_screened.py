@@ -33,7 +33,7 @@ from ._learn import criterion_of
 from ._learner import Learner, LearnerState, first_state
 from ._neighbourhood import Neighbourhood
 from ._rounds import best_move, improve, perturbed
-from ._screening import screen
+from ._screening import Screen, screen
 from ._starts import run_starts
 from ._states import States
 from ._task import Criterion, Settings, Task
@@ -225,11 +225,10 @@ class Screened(Learner):
                     return end
         else:
             found = screen(task, star, star.states, rng)
-            drawn = (perturbed(found, rng, even=kind == "anywhere") for _ in range(width))
-            starts = [states for states in drawn if states is not None]
-            if not starts:
+            changed = _changed_at_once(task, star, found, kind, width, rng)
+            if changed is None:
                 return None
-            states, _ = task.fit_states(star, starts, finalists=2)
+            states = changed
         found = screen(task, star, states, rng, before=found)
         return self._whole(task, star, improve(task, star, found, rng, width)[1])
 
@@ -312,6 +311,7 @@ def adapt(
     rng: np.random.Generator,
     score: str | Criterion = "bic",
     width: int = 8,
+    hops: int = 0,
     budget: Budget | Clock | None = None,
     **settings: Any,
 ) -> Fit:
@@ -331,6 +331,8 @@ def adapt(
         As in :func:`learn`.
     width : int
         Candidates of each kind that are fitted side by side.
+    hops : int
+        How often to try it again from states drawn anew, or from several splits and merges at once.
     budget : Budget or Clock, optional
         Time limit.
     **settings
@@ -354,5 +356,31 @@ def adapt(
     options = ScreenedOptions.of({"width": width, **settings}, owner="cardinality.adapt")
     task = Task(table, criterion_of(score)[0], options, clock)
     star = task.star(model, node)
-    _, states = improve(task, star, screen(task, star, star.states, rng), rng, width)
-    return task.evaluate(star, states)
+    best = improve(task, star, screen(task, star, star.states, rng), rng, width)
+    for hop in range(hops):
+        if clock.expired:
+            break
+        found = screen(task, star, best[1], rng)
+        drawn = _somewhere_else(task, star, found, HOPS[hop % len(HOPS)], width, rng)
+        if drawn is not None:
+            best = max(best, improve(task, star, screen(task, star, drawn, rng), rng, width), key=lambda own: own[0])
+    return task.evaluate(star, best[1])
+
+
+def _somewhere_else(
+    task: Task, star: Neighbourhood, found: Screen, kind: str, width: int, rng: np.random.Generator
+) -> States | None:
+    """Where a hop goes: as many states drawn anew, or up to two more; or several splits and merges at once."""
+    if kind == "anew":
+        k = min(found.states.n + int(rng.integers(ABOVE)), task.max_states)
+        return run_starts(task, star, k, width, 2, rng)[0]
+    return _changed_at_once(task, star, found, kind, width, rng)
+
+
+def _changed_at_once(
+    task: Task, star: Neighbourhood, found: Screen, kind: str, width: int, rng: np.random.Generator
+) -> States | None:
+    """The best of some draws of several splits and merges; None if there are none."""
+    drawn = (perturbed(found, rng, even=kind == "anywhere") for _ in range(width))
+    starts = [states for states in drawn if states is not None]
+    return task.fit_states(star, starts, finalists=2)[0] if starts else None

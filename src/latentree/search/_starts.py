@@ -1,4 +1,4 @@
-"""Where the starts of our own search begin: stars, the best latent class model, trees of pieces, an observed root."""
+"""Where climbs of our own search begin: stars, the best latent class model, pieces, an observed root, a larger tree."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from .._table import Table
 from .._tree import Tree
 from ..errors import bad_parameter
 from ..estimation import evaluate
+from ._network import Graph
 from ._task import Point, Task
 
 Generator = np.random.Generator
@@ -52,6 +53,12 @@ def latent_classes(task: Task, refitted: Callable[[Task, Point, Generator], Poin
             break
     assert best is not None  # a star of two states is regular from three variables on
     return best
+
+
+def with_more_states(graph: Graph, more: int, table: Table, rng: Generator) -> Model:
+    """The same tree with so many more states for every latent, as far as they can be used, and random probabilities."""
+    larger = graph.edited(cardinality={a: graph.cardinality[a] + more for a in graph.latents})
+    return Model.random(larger.regularised().to_tree(), table.variables, rng)
 
 
 def under(root: str, table: Table, latents: int) -> Tree:

@@ -4,8 +4,8 @@ A *climb* looks at all moves of all kinds at once: new nodes that the completed 
 and fewer states, unions of two latents, divisions of one, branches that need not know all its states, narrow latents on
 edges. It carries out together all that do not touch each other, fits all probabilities, and tries a third of the bundle
 if that did not pay. More states and unions are held back where a new node gains more for each parameter. When nothing
-else gains, edges are cut that are not worth their parameters, and the states of each latent are split and merged
-(:func:`latentree.cardinality.adapt`). It ends when that does not help either.
+else gains, edges are cut that are not worth their parameters, and the states of each latent are split and merged, those
+of a large latent from several beginnings (:func:`latentree.cardinality.adapt`). It ends when that does not help either.
 
 From where it ends the tree is *perturbed*: a few moves that lose are carried out in one part of it, those that lose
 least being the likeliest, and it climbs again around them; what ends higher is kept. It does not go back to structures
@@ -50,7 +50,7 @@ from ._proposals import Proposal, carried_out, near, propose, together
 from ._recombine import children
 from ._relocate import PLACES
 from ._restricted import regularised
-from ._starts import kind_of, latent_classes, under
+from ._starts import kind_of, latent_classes, under, with_more_states
 from ._task import SAME, Point, SearchMethod, State, Task
 
 Generator = np.random.Generator
@@ -74,6 +74,10 @@ _RANKS = (3.0, 100.0)
 """How far down the list of moves a perturbation reaches: a number between these, drawn anew each time."""
 _MANY_STATES = 4
 """States of a latent from which on they are split and merged one by one; with fewer, the moves leave out no state."""
+_LARGE = 8
+"""States of a latent beyond which random tables hardly ever lead anywhere: it gets other states one by one instead."""
+_HOPS = 8
+"""How often splitting and merging the states of a large latent begins anew from others, at the first end of a climb."""
 _REGION = 6
 """Least latents of the part of a tree that a perturbation stays within; up to all of them, drawn anew each time."""
 _LOSS = (20.0, 0.1)
@@ -256,7 +260,8 @@ class Swift(SearchMethod):
             return state.to("climb", active=None), None
         if _wide(task):
             return replace(state, finished=True), None
-        other = self._adapted(task, here, rng)
+        first = state.memory["home"] is None and self.options.limits[0] > 0
+        other = self._adapted(task, here, rng, hops=_HOPS if first else 0)
         if other.score > here.score + SAME:
             return _reached(state.to("climb"), other), other.step("climb", "states", "states split and merged")
         seed = int(rng.integers(2**32))
@@ -295,16 +300,18 @@ class Swift(SearchMethod):
                 left = [p for p in left if p not in done] if done else left[1:]
         return here, []
 
-    def _adapted(self, task: Task, here: Point, rng: Generator) -> Point:
+    def _adapted(self, task: Task, here: Point, rng: Generator, hops: int = 0) -> Point:
         """The same tree with other states: of one latent after the other they are split and merged while that gains."""
         tree, best = here.fit.model.tree, here.fit
 
         def worth(fit: Fit) -> float:
             return task.criterion.estimate(fit.log_likelihood, fit.model.tree)
 
-        for name in [tree.names[z] for z in tree.latent if tree.cardinality[z] >= _MANY_STATES]:
+        states = {tree.names[z]: int(tree.cardinality[z]) for z in tree.latent}
+        for name in [name for name, k in states.items() if k >= _MANY_STATES]:
             task.check_time()
-            found = adapt(best.model, task.table, name, rng=rng, score=worth, budget=task.clock)
+            own = hops if states[name] > _LARGE else 0
+            found = adapt(best.model, task.table, name, rng=rng, score=worth, hops=own, budget=task.clock)
             best = found if worth(found) > worth(best) + _GAIN else best
         task.check_time()  # what was broken off is left for another time
         if best is here.fit:
@@ -449,13 +456,13 @@ class Swift(SearchMethod):
         """
         home: Point = state.memory["home"]
         graph = home.network.graph
-        if graph.observed or len(graph.latents) > _FEW_LATENTS:
+        large = len(graph.latents) > _FEW_LATENTS or max(graph.cardinality[a] for a in graph.latents) > _LARGE
+        if graph.observed or large:
             return None
         sizes = (1 + state.memory["start"] % 2,) if _ended_there(state) else (1, 2)
 
         def end(more: int, own: Generator) -> Point:
-            larger = graph.edited(cardinality={a: graph.cardinality[a] + more for a in graph.latents})
-            model = Model.random(larger.regularised().to_tree(), task.table.variables, own)
+            model = with_more_states(graph, more, task.table, own)
             point = self._refitted(replace(task, n_jobs=1), Point(evaluate(model, task.table), -np.inf), own)
             while True:
                 task.check_time()
@@ -551,9 +558,7 @@ class Swift(SearchMethod):
 
     def forecast(self, task: Task) -> str | None:
         """How long a tree of many variables may take, and what it needs, if that is much."""
-        if not _wide(task) or task.start is not None:
-            return None
-        return wide_start.forecast(task)
+        return wide_start.forecast(task) if _wide(task) and task.start is None else None
 
 
 def _wide(task: Task) -> bool:
