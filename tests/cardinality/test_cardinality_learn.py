@@ -287,6 +287,14 @@ def test_adapting_one_node_changes_that_node_alone(seven):
     assert bic(again) >= bic(fit) - 1e-6
 
 
+@pytest.mark.parametrize("seed", range(4))
+def test_hops_leave_the_states_that_splits_and_merges_end_at(seed):
+    table = datasets.load("voting")
+    model = Model.random(Tree.star(2, table.cardinalities, table.names), table.variables, np.random.default_rng(seed))
+    plain, hopped = (bic(adapt(model, table, "z", rng=np.random.default_rng(seed), hops=n)) for n in (0, 9))
+    assert plain < -3086.6 and hopped == pytest.approx(-3085.6, abs=0.05)
+
+
 # ---- what is wrong --------------------------------------------------------------------------------------------------
 
 
