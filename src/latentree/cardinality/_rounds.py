@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
 from .._types import FloatArray
 from ._neighbourhood import Neighbourhood
 from ._screening import Screen, around_rows, screen
+from ._starts import blurred_starts
 from ._states import States
 from ._task import Task
 
 GAIN = 0.01
 """Least gain of the score for which a move is followed by another."""
+
+BLURRED = 32
+"""Blurred starts that are run side by side; one in eight to the end."""
 
 
 def improve(
@@ -24,6 +30,34 @@ def improve(
         score, states = better
         found = screen(task, star, states, rng, before=found)
     return score, states
+
+
+def settle(
+    task: Task,
+    star: Neighbourhood,
+    states: States,
+    rng: np.random.Generator,
+    width: int,
+    known: Callable[[States, float], bool] = lambda states, score: False,
+) -> tuple[float, States]:
+    """Blur and move on in turn while either raises the score; where states are ``known``, moves are not tried again."""
+    score = task.score(task.evaluate(star, states))
+    while True:
+        while (better := best_blurred(task, star, states, rng))[0] > score + GAIN:
+            score, states = better
+        if known(states, score):
+            return score, states
+        move = best_move(task, star, screen(task, star, states, rng), width)
+        if move is None or move[0] <= score + GAIN:
+            return score, states
+        score, states = move
+
+
+def best_blurred(task: Task, star: Neighbourhood, states: States, rng: np.random.Generator) -> tuple[float, States]:
+    """The best that EM makes of some states after they were blurred, and its score: often a better optimum close by."""
+    starts = blurred_starts(star, states, BLURRED, rng)
+    found, _ = task.fit_states(star, starts, finalists=BLURRED // 8)
+    return task.score(task.evaluate(star, found)), found
 
 
 def best_move(task: Task, star: Neighbourhood, found: Screen, width: int) -> tuple[float, States] | None:

@@ -32,7 +32,7 @@ from ..runner import Budget, Clock, StopReason
 from ._learn import criterion_of
 from ._learner import Learner, LearnerState, first_state
 from ._neighbourhood import Neighbourhood
-from ._rounds import best_move, improve, perturbed
+from ._rounds import GAIN, best_blurred, best_move, improve, perturbed, settle
 from ._screening import screen
 from ._starts import run_starts
 from ._states import States
@@ -184,6 +184,10 @@ class Screened(Learner):
         return self._whole(task, star, task.fit_states(star, [states])[0])
 
     def _improved(self, task: Task, star: Neighbourhood, rng: np.random.Generator) -> Fit | None:
+        if star.is_whole and star.states.n > 1:
+            blurred = best_blurred(task, star, star.states, rng)
+            if blurred[0] > task.score(task.evaluate(star, star.states)) + GAIN:
+                return self._whole(task, star, blurred[1])
         found = best_move(task, star, screen(task, star, star.states, rng), self.options.width)
         return None if found is None else self._whole(task, star, found[1])
 
@@ -217,12 +221,14 @@ class Screened(Learner):
     ) -> Fit | None:
         """Where a hop leads to, after all improvements there."""
         found, width = None, self.options.width
+
+        def known(states: States, score: float) -> bool:  # from there, nothing was found before
+            return score <= state.score + GAIN and bool(found_again(state, [_end(task.evaluate(star, states))]))
+
         if kind == "anew":
             states = self._anew(task, star, state, rng)
-            if states.n == star.states.n and star.is_whole:
-                end = task.evaluate(star, states)
-                if found_again(state, [_end(end)]):  # from there, nothing was found before
-                    return end
+            if star.is_whole and known(states, task.score(task.evaluate(star, states))):
+                return task.evaluate(star, states)
         else:
             found = screen(task, star, star.states, rng)
             drawn = (perturbed(found, rng, even=kind == "anywhere") for _ in range(width))
@@ -230,6 +236,8 @@ class Screened(Learner):
             if not starts:
                 return None
             states, _ = task.fit_states(star, starts, finalists=2)
+        if star.is_whole:
+            return task.evaluate(star, settle(task, star, states, rng, width, known)[1])
         found = screen(task, star, states, rng, before=found)
         return self._whole(task, star, improve(task, star, found, rng, width)[1])
 
