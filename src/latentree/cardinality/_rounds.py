@@ -38,19 +38,25 @@ def settle(
     states: States,
     rng: np.random.Generator,
     width: int,
-    known: Callable[[States, float], bool] = lambda states, score: False,
-) -> tuple[float, States]:
-    """Blur and move on in turn while either raises the score; where states are ``known``, moves are not tried again."""
+    known: Callable[[States, float], bool],
+) -> States:
+    """Blur, or move on where that is in vain, while either raises the score and where it leads is not ``known``."""
     score = task.score(task.evaluate(star, states))
-    while True:
-        while (better := best_blurred(task, star, states, rng))[0] > score + GAIN:
-            score, states = better
-        if known(states, score):
-            return score, states
-        move = best_move(task, star, screen(task, star, states, rng), width)
-        if move is None or move[0] <= score + GAIN:
-            return score, states
-        score, states = move
+    while not known(states, score):
+        better = best_settled(task, star, states, score, rng, width)
+        if better is None or better[0] <= score + GAIN:
+            break
+        score, states = better
+    return states
+
+
+def best_settled(
+    task: Task, star: Neighbourhood, states: States, score: float, rng: np.random.Generator, width: int
+) -> tuple[float, States] | None:
+    """The best of blurred states if that is better, or else the best that a move makes of them, and its score."""
+    if states.n > 1 and (blurred := best_blurred(task, star, states, rng))[0] > score + GAIN:
+        return blurred
+    return best_move(task, star, screen(task, star, states, rng), width)
 
 
 def best_blurred(task: Task, star: Neighbourhood, states: States, rng: np.random.Generator) -> tuple[float, States]:

@@ -19,6 +19,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import pairwise
 from typing import Any
 
@@ -32,7 +33,7 @@ from ..runner import Budget, Clock, StopReason
 from ._learn import criterion_of
 from ._learner import Learner, LearnerState, first_state
 from ._neighbourhood import Neighbourhood
-from ._rounds import GAIN, best_blurred, best_move, improve, perturbed, settle
+from ._rounds import GAIN, best_move, best_settled, improve, perturbed, settle
 from ._screening import screen
 from ._starts import run_starts
 from ._states import States
@@ -50,15 +51,16 @@ IN_ALL = 3
 FEW, MANY = 16, 32
 """Starts with each number of states, and with the best and those beside it. One in four is run to the end."""
 
-ANEW, ABOVE = 64, 3
-"""Starts of a hop that draws all classes anew, with so many numbers of classes, the best and above: what is too much is
-merged."""
+ANEW, ABOVE = 64, 2
+"""Starts of a hop that draws all classes anew, with so many numbers of classes in turn, the best and above: what is too
+much is merged."""
 
 LOOK, FALLS = 8, 3
 """States from which on the best are split instead, and numbers of states without a better score that end the look."""
 
-AGREE, MOSTLY = 3, 0.75
-"""So many must have found the best fit before it ends because of that; three in four are enough."""
+AGREE, ROUNDS, MOSTLY = 3, 5, 0.75
+"""So many starts, or at least so many hops that drew all classes anew, must have found the best fit before it ends
+because of that; three in four are enough."""
 
 CONFIRM = 128
 """Most starts with the best number of states before it hops."""
@@ -114,7 +116,7 @@ class Screened(Learner):
             return self._hop(task, state, names[int(rng.integers(len(names)))], rng)
         node, quiet = int(state.memory["node"]), int(state.memory["quiet"])
         star = task.star(state.fit.model, names[node])
-        found = self._grown(task, star, state, rng) if phase == "grow" else self._improved(task, star, rng)
+        found = self._grown(task, star, state, rng) if phase == "grow" else self._improved(task, star, state.score, rng)
         after = state.considering(task, phase, found)
         if after.accepted:
             quiet = 0
@@ -183,12 +185,11 @@ class Screened(Learner):
             states = states.replace(s, found.halves[s])
         return self._whole(task, star, task.fit_states(star, [states])[0])
 
-    def _improved(self, task: Task, star: Neighbourhood, rng: np.random.Generator) -> Fit | None:
-        if star.is_whole and star.states.n > 1:
-            blurred = best_blurred(task, star, star.states, rng)
-            if blurred[0] > task.score(task.evaluate(star, star.states)) + GAIN:
-                return self._whole(task, star, blurred[1])
-        found = best_move(task, star, screen(task, star, star.states, rng), self.options.width)
+    def _improved(self, task: Task, star: Neighbourhood, score: float, rng: np.random.Generator) -> Fit | None:
+        if star.is_whole:
+            found = best_settled(task, star, star.states, score, rng, self.options.width)
+        else:
+            found = best_move(task, star, screen(task, star, star.states, rng), self.options.width)
         return None if found is None else self._whole(task, star, found[1])
 
     def _hop(self, task: Task, state: LearnerState, node: str, rng: np.random.Generator) -> LearnerState:
@@ -211,7 +212,7 @@ class Screened(Learner):
     def _kind(self, state: LearnerState, rng: np.random.Generator) -> str:
         """New starts first, and as long as they reach the best; otherwise what has led further more often."""
         hops = state.memory["hops"]
-        if hops["anew"][0] < AGREE or found_again(state, state.memory["rounds"]) > 1:
+        if hops["anew"][0] < ROUNDS or found_again(state, state.memory["rounds"]) > 1:
             return "anew"
         chance = np.array([(hops[kind][1] + 1) / (hops[kind][0] + 2) for kind in HOPS])
         return str(rng.choice(HOPS, p=chance / chance.sum()))
@@ -221,14 +222,8 @@ class Screened(Learner):
     ) -> Fit | None:
         """Where a hop leads to, after all improvements there."""
         found, width = None, self.options.width
-
-        def known(states: States, score: float) -> bool:  # from there, nothing was found before
-            return score <= state.score + GAIN and bool(found_again(state, [_end(task.evaluate(star, states))]))
-
         if kind == "anew":
             states = self._anew(task, star, state, rng)
-            if star.is_whole and known(states, task.score(task.evaluate(star, states))):
-                return task.evaluate(star, states)
         else:
             found = screen(task, star, star.states, rng)
             drawn = (perturbed(found, rng, even=kind == "anywhere") for _ in range(width))
@@ -237,13 +232,14 @@ class Screened(Learner):
                 return None
             states, _ = task.fit_states(star, starts, finalists=2)
         if star.is_whole:
-            return task.evaluate(star, settle(task, star, states, rng, width, known)[1])
+            known = partial(_is_known, task, star, state)
+            return task.evaluate(star, settle(task, star, states, rng, width, known))
         found = screen(task, star, states, rng, before=found)
         return self._whole(task, star, improve(task, star, found, rng, width)[1])
 
     def _anew(self, task: Task, star: Neighbourhood, state: LearnerState, rng: np.random.Generator) -> States:
-        """The best of new starts; the first with the best number of states, to see whether they find the same."""
-        more = 0 if state.memory["hops"]["anew"][0] < AGREE else int(rng.integers(ABOVE))
+        """The best of new starts, with the best number of states and more in turn."""
+        more = int(state.memory["hops"]["anew"][0]) % ABOVE
         n = ANEW if star.is_whole else self.options.width
         return run_starts(task, star, min(star.states.n + more, task.max_states), n, max(2, n // 16), rng)[0]
 
@@ -264,14 +260,29 @@ def found_again(state: LearnerState, ends: Sequence[Sequence[float]]) -> int:
     return sum(own == size and abs(value - best) < SAME for own, value in ends)
 
 
+def _is_known(task: Task, star: Neighbourhood, state: LearnerState, states: States, score: float) -> bool:
+    """Whether states are those of the best fit, from where nothing was found before."""
+    return score <= state.score + GAIN and found_again(state, [_end(task.evaluate(star, states))]) > 0
+
+
 def agreed(state: LearnerState) -> bool:
     """Whether independent starts agree in the best fit; with one state there is but one."""
     if not _is_star(state.fit) or state.fit.model.tree.cardinality[0] == 1:
         return _is_star(state.fit)
     return any(
-        found_again(state, ends) >= max(AGREE, 0 if len(ends) >= enough_ends(ends) else MOSTLY * len(ends))
-        for ends in (_own_ends(state), state.memory["rounds"])
+        found_again(state, ends) >= max(least, 0 if len(ends) >= enough_ends(ends) else MOSTLY * len(ends))
+        for least, ends in ((AGREE, _own_ends(state)), (enough_rounds(state), state.memory["rounds"]))
     )
+
+
+def enough_rounds(state: LearnerState) -> float:
+    """How many hops that drew all classes anew must have found the best fit: half as many as there are pairs of states.
+
+    They lead to fewer different ends than starts do, so that a rival can be found often, too; and a rival mostly has
+    one state too many in one place and one too few in another, for which there are the more places the more states.
+    """
+    k = int(state.fit.model.tree.cardinality[0])
+    return max(ROUNDS, k * (k - 1) / 4)
 
 
 def enough_ends(ends: Sequence[Sequence[float]]) -> int:

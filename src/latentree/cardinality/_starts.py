@@ -12,8 +12,8 @@ from ._states import States, flat_states
 from ._task import Task
 
 BLUR = 0.5, 0.8
-"""Range of the share of what is random in blurred states. Below, EM goes back to where it came from; above, known states
-are no better than none."""
+"""Range of the share of what is random in blurred states. Below, EM goes back to where it came from; above, it forgets
+what was known."""
 
 
 def run_starts(
