@@ -59,8 +59,8 @@ LOOK, FALLS = 8, 3
 """States from which on the best are split instead, and numbers of states without a better score that end the look."""
 
 AGREE, ROUNDS, MOSTLY = 3, 5, 0.75
-"""So many starts, or at least so many hops that drew all classes anew, must have found the best fit before it ends
-because of that; three in four are enough."""
+"""So many starts, or the best starts of so many hops, must have found the best fit before it ends because of that; or
+at least so many hops that improved their best start; three in four are enough."""
 
 CONFIRM = 128
 """Most starts with the best number of states before it hops."""
@@ -92,7 +92,8 @@ class Screened(Learner):
 
     Its memory: the ``phase``, the ``node`` whose turn it is, ``quiet`` attempts in a row without success, ``hops`` of
     each kind (made, successful), ``tried``: starts and best score of each number of states, and parameters and
-    log-likelihood of what was reached by independent starts (``ends``) and by those that were improved (``rounds``).
+    log-likelihood of what was reached by independent starts (``ends``), by the best of those of a hop (``drawn``), and
+    by that one after it was improved (``rounds``).
     """
 
     Options = ScreenedOptions
@@ -101,7 +102,7 @@ class Screened(Learner):
         """Fit the first model; one that was given is improved, not grown anew."""
         fit = task.fit(task.first)
         look = _is_star(fit) and task.max_states > 1
-        memory = {"node": 0, "quiet": 0, "hops": {kind: [0, 0] for kind in HOPS}, "rounds": []}
+        memory = {"node": 0, "quiet": 0, "hops": {kind: [0, 0] for kind in HOPS}, "drawn": [], "rounds": []}
         memory |= {"phase": "improve" if task.given else "look" if look else "grow"}
         memory |= {"tried": [], "ends": []} if task.given else {"tried": [[1, 1, task.score(fit)]], "ends": [_end(fit)]}
         return first_state(task, fit, **memory)
@@ -118,7 +119,7 @@ class Screened(Learner):
         star = task.star(state.fit.model, names[node])
         found = self._grown(task, star, state, rng) if phase == "grow" else self._improved(task, star, state.score, rng)
         after = state.considering(task, phase, found)
-        if after.accepted:
+        if after.score > state.score + GAIN:
             quiet = 0
         else:  # the next node; the next phase when no node has anything left
             node, quiet = (node + 1) % len(names), quiet + 1
@@ -158,7 +159,7 @@ class Screened(Learner):
             if k == task.max_states or k - best_k >= FALLS:
                 return after.remembering(phase="improve")
             return after.remembering(phase="grow") if k >= LOOK and best_k == k else after
-        if after.accepted:
+        if after.score > state.score + GAIN:
             return after.remembering(phase="improve")
         return after if self._unsure(task, after) is not None else self._next(task, after)
 
@@ -195,14 +196,16 @@ class Screened(Learner):
     def _hop(self, task: Task, state: LearnerState, node: str, rng: np.random.Generator) -> LearnerState:
         star = task.star(state.fit.model, node)
         kind = self._kind(state, rng)
-        found = self._after_hop(task, star, kind, state, rng)
+        begun = self._begun(task, star, kind, state, rng)
+        found = None if begun is None else self._after_hop(task, star, begun, state, rng)
         after = state.considering(task, f"hop: {kind}", found)
         gained = after.score > state.score + WORTHWHILE
         hops = {k: [n + (k == kind), won + (k == kind and gained)] for k, (n, won) in state.memory["hops"].items()}
         quiet = 0 if gained else int(state.memory["quiet"]) + 1
         after = after.remembering(hops=hops, quiet=quiet)
-        if found is not None and kind == "anew" and star.is_whole:  # nothing of the current model was kept
-            after = after.remembering(rounds=[*state.memory["rounds"], _end(found)])
+        if begun is not None and found is not None and kind == "anew" and star.is_whole:  # nothing was kept
+            drawn = [*state.memory["drawn"], _end(task.evaluate(star, begun))]
+            after = after.remembering(drawn=drawn, rounds=[*state.memory["rounds"], _end(found)])
         if gained and not star.is_whole:  # what was frozen may have something to gain from it
             after = after.remembering(phase="improve", quiet=0)
         patience = self._patience(task, after.fit)
@@ -217,29 +220,31 @@ class Screened(Learner):
         chance = np.array([(hops[kind][1] + 1) / (hops[kind][0] + 2) for kind in HOPS])
         return str(rng.choice(HOPS, p=chance / chance.sum()))
 
-    def _after_hop(
+    def _begun(
         self, task: Task, star: Neighbourhood, kind: str, state: LearnerState, rng: np.random.Generator
-    ) -> Fit | None:
-        """Where a hop leads to, after all improvements there."""
-        found, width = None, self.options.width
+    ) -> States | None:
+        """Where a hop leads to before any improvements; None if nothing can be changed."""
         if kind == "anew":
-            states = self._anew(task, star, state, rng)
-        else:
-            found = screen(task, star, star.states, rng)
-            drawn = (perturbed(found, rng, even=kind == "anywhere") for _ in range(width))
-            starts = [states for states in drawn if states is not None]
-            if not starts:
-                return None
-            states, _ = task.fit_states(star, starts, finalists=2)
+            return self._anew(task, star, state, rng)
+        found = screen(task, star, star.states, rng)
+        drawn = (perturbed(found, rng, even=kind == "anywhere") for _ in range(self.options.width))
+        starts = [states for states in drawn if states is not None]
+        return task.fit_states(star, starts, finalists=2)[0] if starts else None
+
+    def _after_hop(
+        self, task: Task, star: Neighbourhood, begun: States, state: LearnerState, rng: np.random.Generator
+    ) -> Fit:
+        """Where a hop leads to after all improvements."""
+        width = self.options.width
         if star.is_whole:
             known = partial(_is_known, task, star, state)
-            return task.evaluate(star, settle(task, star, states, rng, width, known))
-        found = screen(task, star, states, rng, before=found)
-        return self._whole(task, star, improve(task, star, found, rng, width)[1])
+            return task.evaluate(star, settle(task, star, begun, rng, width, known))
+        return self._whole(task, star, improve(task, star, screen(task, star, begun, rng), rng, width)[1])
 
     def _anew(self, task: Task, star: Neighbourhood, state: LearnerState, rng: np.random.Generator) -> States:
-        """The best of new starts, with the best number of states and more in turn."""
-        more = int(state.memory["hops"]["anew"][0]) % ABOVE
+        """The best of new starts; the first with the best number of states, then with that and more in turn."""
+        made = int(state.memory["hops"]["anew"][0])
+        more = 0 if made < AGREE else made % ABOVE
         n = ANEW if star.is_whole else self.options.width
         return run_starts(task, star, min(star.states.n + more, task.max_states), n, max(2, n // 16), rng)[0]
 
@@ -271,7 +276,11 @@ def agreed(state: LearnerState) -> bool:
         return _is_star(state.fit)
     return any(
         found_again(state, ends) >= max(least, 0 if len(ends) >= enough_ends(ends) else MOSTLY * len(ends))
-        for least, ends in ((AGREE, _own_ends(state)), (enough_rounds(state), state.memory["rounds"]))
+        for least, ends in (
+            (AGREE, _own_ends(state)),
+            (AGREE, _own_ends(state, "drawn")),
+            (enough_rounds(state), state.memory["rounds"]),
+        )
     )
 
 
@@ -302,9 +311,9 @@ def enough_ends(ends: Sequence[Sequence[float]]) -> int:
     return 2 * w * w + 3 * w + 2
 
 
-def _own_ends(state: LearnerState) -> list[list[float]]:
+def _own_ends(state: LearnerState, kind: str = "ends") -> list[list[float]]:
     """What independent starts with the best number of states have reached."""
-    return [end for end in state.memory["ends"] if end[0] == state.fit.n_parameters]
+    return [end for end in state.memory[kind] if end[0] == state.fit.n_parameters]
 
 
 def _is_star(fit: Fit) -> bool:
