@@ -7,7 +7,8 @@ candidates is run side by side on one plan. Its phases:
 *look*, for latent class models: a few independent starts with 1, 2, 3, ... states, until three numbers in a row are no
 better, or until there are many states and more are still better;
 *grow*: split every state whose gain pays for its parameters, the better half of them at a time;
-*improve*: the most promising splits, merges, and pairs of both; the best result, while it raises the score;
+*improve*: for latent class models all states blurred, and where that is in vain the most promising splits, merges, and
+pairs of both; the best result, while it raises the score;
 *confirm*: more independent starts with the best number of states, one more and one less;
 *hop*, only if starts disagree: many new starts, or several changes at once, chosen at random among the promising ones
 or among all; then improve.
