@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
 from .._types import FloatArray
 from ._neighbourhood import Neighbourhood
 from ._screening import Screen, around_rows, screen
+from ._starts import blurred_starts
 from ._states import States
 from ._task import Task
 
 GAIN = 0.01
 """Least gain of the score for which a move is followed by another."""
+
+BLURRED = 32
+"""Blurred starts that are run side by side; one in eight to the end."""
 
 
 def improve(
@@ -24,6 +30,40 @@ def improve(
         score, states = better
         found = screen(task, star, states, rng, before=found)
     return score, states
+
+
+def settle(
+    task: Task,
+    star: Neighbourhood,
+    states: States,
+    rng: np.random.Generator,
+    width: int,
+    known: Callable[[States, float], bool],
+) -> States:
+    """Blur, or move on where that is in vain, while either raises the score and where it leads is not ``known``."""
+    score = task.score(task.evaluate(star, states))
+    while not known(states, score):
+        better = best_settled(task, star, states, score, rng, width)
+        if better is None or better[0] <= score + GAIN:
+            break
+        score, states = better
+    return states
+
+
+def best_settled(
+    task: Task, star: Neighbourhood, states: States, score: float, rng: np.random.Generator, width: int
+) -> tuple[float, States] | None:
+    """The best of blurred states if that is better, or else the best that a move makes of them, and its score."""
+    if states.n > 1 and (blurred := best_blurred(task, star, states, rng))[0] > score + GAIN:
+        return blurred
+    return best_move(task, star, screen(task, star, states, rng), width)
+
+
+def best_blurred(task: Task, star: Neighbourhood, states: States, rng: np.random.Generator) -> tuple[float, States]:
+    """The best that EM makes of some states after they were blurred, and its score: often a better optimum close by."""
+    starts = blurred_starts(star, states, BLURRED, rng)
+    found, _ = task.fit_states(star, starts, finalists=BLURRED // 8)
+    return task.score(task.evaluate(star, found)), found
 
 
 def best_move(task: Task, star: Neighbourhood, found: Screen, width: int) -> tuple[float, States] | None:

@@ -7,7 +7,8 @@ candidates is run side by side on one plan. Its phases:
 *look*, for latent class models: a few independent starts with 1, 2, 3, ... states, until three numbers in a row are no
 better, or until there are many states and more are still better;
 *grow*: split every state whose gain pays for its parameters, the better half of them at a time;
-*improve*: the most promising splits, merges, and pairs of both; the best result, while it raises the score;
+*improve*: for latent class models all states blurred, and where that is in vain the most promising splits, merges, and
+pairs of both; the best result, while it raises the score;
 *confirm*: more independent starts with the best number of states, one more and one less;
 *hop*, only if starts disagree: many new starts, or several changes at once, chosen at random among the promising ones
 or among all; then improve.
@@ -19,6 +20,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import pairwise
 from typing import Any
 
@@ -32,7 +34,7 @@ from ..runner import Budget, Clock, StopReason
 from ._learn import criterion_of
 from ._learner import Learner, LearnerState, first_state
 from ._neighbourhood import Neighbourhood
-from ._rounds import best_move, improve, perturbed
+from ._rounds import GAIN, best_move, best_settled, improve, perturbed, settle
 from ._screening import Screen, screen
 from ._starts import run_starts
 from ._states import States
@@ -50,15 +52,16 @@ IN_ALL = 3
 FEW, MANY = 16, 32
 """Starts with each number of states, and with the best and those beside it. One in four is run to the end."""
 
-ANEW, ABOVE = 64, 3
-"""Starts of a hop that draws all classes anew, with so many numbers of classes, the best and above: what is too much is
-merged."""
+ANEW, ABOVE = 64, 2
+"""Starts of a hop that draws all classes anew, with so many numbers of classes in turn, the best and above: what is too
+much is merged."""
 
 LOOK, FALLS = 8, 3
 """States from which on the best are split instead, and numbers of states without a better score that end the look."""
 
-AGREE, MOSTLY = 3, 0.75
-"""So many must have found the best fit before it ends because of that; three in four are enough."""
+AGREE, ROUNDS, MOSTLY = 3, 5, 0.75
+"""So many starts, or the best starts of so many hops, must have found the best fit before it ends because of that; or
+at least so many hops that improved their best start; three in four are enough."""
 
 CONFIRM = 128
 """Most starts with the best number of states before it hops."""
@@ -90,7 +93,8 @@ class Screened(Learner):
 
     Its memory: the ``phase``, the ``node`` whose turn it is, ``quiet`` attempts in a row without success, ``hops`` of
     each kind (made, successful), ``tried``: starts and best score of each number of states, and parameters and
-    log-likelihood of what was reached by independent starts (``ends``) and by those that were improved (``rounds``).
+    log-likelihood of what was reached by independent starts (``ends``), by the best of those of a hop (``drawn``), and
+    by that one after it was improved (``rounds``).
     """
 
     Options = ScreenedOptions
@@ -99,7 +103,7 @@ class Screened(Learner):
         """Fit the first model; one that was given is improved, not grown anew."""
         fit = task.fit(task.first)
         look = _is_star(fit) and task.max_states > 1
-        memory = {"node": 0, "quiet": 0, "hops": {kind: [0, 0] for kind in HOPS}, "rounds": []}
+        memory = {"node": 0, "quiet": 0, "hops": {kind: [0, 0] for kind in HOPS}, "drawn": [], "rounds": []}
         memory |= {"phase": "improve" if task.given else "look" if look else "grow"}
         memory |= {"tried": [], "ends": []} if task.given else {"tried": [[1, 1, task.score(fit)]], "ends": [_end(fit)]}
         return first_state(task, fit, **memory)
@@ -114,9 +118,9 @@ class Screened(Learner):
             return self._hop(task, state, names[int(rng.integers(len(names)))], rng)
         node, quiet = int(state.memory["node"]), int(state.memory["quiet"])
         star = task.star(state.fit.model, names[node])
-        found = self._grown(task, star, state, rng) if phase == "grow" else self._improved(task, star, rng)
+        found = self._grown(task, star, state, rng) if phase == "grow" else self._improved(task, star, state.score, rng)
         after = state.considering(task, phase, found)
-        if after.accepted:
+        if after.score > state.score + GAIN:
             quiet = 0
         else:  # the next node; the next phase when no node has anything left
             node, quiet = (node + 1) % len(names), quiet + 1
@@ -156,7 +160,7 @@ class Screened(Learner):
             if k == task.max_states or k - best_k >= FALLS:
                 return after.remembering(phase="improve")
             return after.remembering(phase="grow") if k >= LOOK and best_k == k else after
-        if after.accepted:
+        if after.score > state.score + GAIN:
             return after.remembering(phase="improve")
         return after if self._unsure(task, after) is not None else self._next(task, after)
 
@@ -183,21 +187,26 @@ class Screened(Learner):
             states = states.replace(s, found.halves[s])
         return self._whole(task, star, task.fit_states(star, [states])[0])
 
-    def _improved(self, task: Task, star: Neighbourhood, rng: np.random.Generator) -> Fit | None:
-        found = best_move(task, star, screen(task, star, star.states, rng), self.options.width)
+    def _improved(self, task: Task, star: Neighbourhood, score: float, rng: np.random.Generator) -> Fit | None:
+        if star.is_whole:
+            found = best_settled(task, star, star.states, score, rng, self.options.width)
+        else:
+            found = best_move(task, star, screen(task, star, star.states, rng), self.options.width)
         return None if found is None else self._whole(task, star, found[1])
 
     def _hop(self, task: Task, state: LearnerState, node: str, rng: np.random.Generator) -> LearnerState:
         star = task.star(state.fit.model, node)
         kind = self._kind(state, rng)
-        found = self._after_hop(task, star, kind, state, rng)
+        begun = self._begun(task, star, kind, state, rng)
+        found = None if begun is None else self._after_hop(task, star, begun, state, rng)
         after = state.considering(task, f"hop: {kind}", found)
         gained = after.score > state.score + WORTHWHILE
         hops = {k: [n + (k == kind), won + (k == kind and gained)] for k, (n, won) in state.memory["hops"].items()}
         quiet = 0 if gained else int(state.memory["quiet"]) + 1
         after = after.remembering(hops=hops, quiet=quiet)
-        if found is not None and kind == "anew" and star.is_whole:  # nothing of the current model was kept
-            after = after.remembering(rounds=[*state.memory["rounds"], _end(found)])
+        if begun is not None and found is not None and kind == "anew" and star.is_whole:  # nothing was kept
+            drawn = [*state.memory["drawn"], _end(task.evaluate(star, begun))]
+            after = after.remembering(drawn=drawn, rounds=[*state.memory["rounds"], _end(found)])
         if gained and not star.is_whole:  # what was frozen may have something to gain from it
             after = after.remembering(phase="improve", quiet=0)
         patience = self._patience(task, after.fit)
@@ -207,34 +216,34 @@ class Screened(Learner):
     def _kind(self, state: LearnerState, rng: np.random.Generator) -> str:
         """New starts first, and as long as they reach the best; otherwise what has led further more often."""
         hops = state.memory["hops"]
-        if hops["anew"][0] < AGREE or found_again(state, state.memory["rounds"]) > 1:
+        if hops["anew"][0] < ROUNDS or found_again(state, state.memory["rounds"]) > 1:
             return "anew"
         chance = np.array([(hops[kind][1] + 1) / (hops[kind][0] + 2) for kind in HOPS])
         return str(rng.choice(HOPS, p=chance / chance.sum()))
 
-    def _after_hop(
+    def _begun(
         self, task: Task, star: Neighbourhood, kind: str, state: LearnerState, rng: np.random.Generator
-    ) -> Fit | None:
-        """Where a hop leads to, after all improvements there."""
-        found, width = None, self.options.width
+    ) -> States | None:
+        """Where a hop leads to before any improvements; None if nothing can be changed."""
         if kind == "anew":
-            states = self._anew(task, star, state, rng)
-            if states.n == star.states.n and star.is_whole:
-                end = task.evaluate(star, states)
-                if found_again(state, [_end(end)]):  # from there, nothing was found before
-                    return end
-        else:
-            found = screen(task, star, star.states, rng)
-            changed = _changed_at_once(task, star, found, kind, width, rng)
-            if changed is None:
-                return None
-            states = changed
-        found = screen(task, star, states, rng, before=found)
-        return self._whole(task, star, improve(task, star, found, rng, width)[1])
+            return self._anew(task, star, state, rng)
+        found = screen(task, star, star.states, rng)
+        return _changed_at_once(task, star, found, kind, self.options.width, rng)
+
+    def _after_hop(
+        self, task: Task, star: Neighbourhood, begun: States, state: LearnerState, rng: np.random.Generator
+    ) -> Fit:
+        """Where a hop leads to after all improvements."""
+        width = self.options.width
+        if star.is_whole:
+            known = partial(_is_known, task, star, state)
+            return task.evaluate(star, settle(task, star, begun, rng, width, known))
+        return self._whole(task, star, improve(task, star, screen(task, star, begun, rng), rng, width)[1])
 
     def _anew(self, task: Task, star: Neighbourhood, state: LearnerState, rng: np.random.Generator) -> States:
-        """The best of new starts; the first with the best number of states, to see whether they find the same."""
-        more = 0 if state.memory["hops"]["anew"][0] < AGREE else int(rng.integers(ABOVE))
+        """The best of new starts; the first with the best number of states, then with that and more in turn."""
+        made = int(state.memory["hops"]["anew"][0])
+        more = 0 if made < AGREE else made % ABOVE
         n = ANEW if star.is_whole else self.options.width
         return run_starts(task, star, min(star.states.n + more, task.max_states), n, max(2, n // 16), rng)[0]
 
@@ -255,14 +264,33 @@ def found_again(state: LearnerState, ends: Sequence[Sequence[float]]) -> int:
     return sum(own == size and abs(value - best) < SAME for own, value in ends)
 
 
+def _is_known(task: Task, star: Neighbourhood, state: LearnerState, states: States, score: float) -> bool:
+    """Whether states are those of the best fit, from where nothing was found before."""
+    return score <= state.score + GAIN and found_again(state, [_end(task.evaluate(star, states))]) > 0
+
+
 def agreed(state: LearnerState) -> bool:
     """Whether independent starts agree in the best fit; with one state there is but one."""
     if not _is_star(state.fit) or state.fit.model.tree.cardinality[0] == 1:
         return _is_star(state.fit)
     return any(
-        found_again(state, ends) >= max(AGREE, 0 if len(ends) >= enough_ends(ends) else MOSTLY * len(ends))
-        for ends in (_own_ends(state), state.memory["rounds"])
+        found_again(state, ends) >= max(least, 0 if len(ends) >= enough_ends(ends) else MOSTLY * len(ends))
+        for least, ends in (
+            (AGREE, _own_ends(state)),
+            (AGREE, _own_ends(state, "drawn")),
+            (enough_rounds(state), state.memory["rounds"]),
+        )
     )
+
+
+def enough_rounds(state: LearnerState) -> float:
+    """How many hops that drew all classes anew must have found the best fit: half as many as there are pairs of states.
+
+    They lead to fewer different ends than starts do, so that a rival can be found often, too; and a rival mostly has
+    one state too many in one place and one too few in another, for which there are the more places the more states.
+    """
+    k = int(state.fit.model.tree.cardinality[0])
+    return max(ROUNDS, k * (k - 1) / 4)
 
 
 def enough_ends(ends: Sequence[Sequence[float]]) -> int:
@@ -282,9 +310,9 @@ def enough_ends(ends: Sequence[Sequence[float]]) -> int:
     return 2 * w * w + 3 * w + 2
 
 
-def _own_ends(state: LearnerState) -> list[list[float]]:
+def _own_ends(state: LearnerState, kind: str = "ends") -> list[list[float]]:
     """What independent starts with the best number of states have reached."""
-    return [end for end in state.memory["ends"] if end[0] == state.fit.n_parameters]
+    return [end for end in state.memory[kind] if end[0] == state.fit.n_parameters]
 
 
 def _is_star(fit: Fit) -> bool:
@@ -370,7 +398,7 @@ def adapt(
 def _somewhere_else(
     task: Task, star: Neighbourhood, found: Screen, kind: str, width: int, rng: np.random.Generator
 ) -> States | None:
-    """Where a hop goes: as many states drawn anew, or up to two more; or several splits and merges at once."""
+    """Where a hop goes: as many states drawn anew, or one more; or several splits and merges at once."""
     if kind == "anew":
         k = min(found.states.n + int(rng.integers(ABOVE)), task.max_states)
         return run_starts(task, star, k, width, 2, rng)[0]

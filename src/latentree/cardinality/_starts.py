@@ -1,4 +1,4 @@
-"""Independent starts: states drawn from nothing but the data, and what they lead to."""
+"""Starts: states drawn from nothing but the data, or known ones that are blurred, and what they lead to."""
 
 from __future__ import annotations
 
@@ -10,6 +10,10 @@ from ._neighbourhood import Neighbourhood
 from ._screening import following
 from ._states import States, flat_states
 from ._task import Task
+
+BLUR = 0.5, 0.8
+"""Range of the share of what is random in blurred states. Below, EM goes back to where it came from; above, it forgets
+what was known."""
 
 
 def run_starts(
@@ -31,11 +35,25 @@ def drawn_starts(star: Neighbourhood, k: int, n: int, rng: np.random.Generator) 
     overall = star.states.sizes @ star.states.profiles
     rows = _different_rows(star.weights, k, near, rng)
     around = following(star, overall, rows.ravel()).reshape(near, k, -1)
-    drawn = rng.standard_exponential((n - near, k, sum(star.widths)))
-    sums = np.add.reduceat(drawn, star.begin, axis=2)
-    drawn /= np.repeat(sums, star.widths, axis=2)
-    sizes = np.vstack([np.full((near, k), 1.0 / k), rng.dirichlet(np.ones(k), n - near)])
+    sizes, drawn = _uniform(star, k, n - near, rng)
+    sizes = np.vstack([np.full((near, k), 1.0 / k), sizes])
     return flat_states(sizes, np.concatenate([around, drawn]), star.widths)
+
+
+def blurred_starts(star: Neighbourhood, states: States, n: int, rng: np.random.Generator) -> FloatArray:
+    """Flat vectors of states near the given ones: each is mixed with one that is uniform on the simplex."""
+    share = rng.uniform(*BLUR, size=(n, 1))
+    sizes, profiles = _uniform(star, states.n, n, rng)
+    sizes = (1 - share) * states.sizes + share * sizes
+    profiles = (1 - share[:, :, None]) * states.profiles + share[:, :, None] * profiles
+    return flat_states(sizes, profiles, star.widths)
+
+
+def _uniform(star: Neighbourhood, k: int, n: int, rng: np.random.Generator) -> tuple[FloatArray, FloatArray]:
+    """Sizes and profiles of ``n`` times ``k`` states, uniform on the simplex."""
+    drawn = rng.standard_exponential((n, k, sum(star.widths)))
+    sums = np.add.reduceat(drawn, star.begin, axis=2)
+    return rng.dirichlet(np.ones(k), n), drawn / np.repeat(sums, star.widths, axis=2)
 
 
 def _different_rows(weights: FloatArray, k: int, n: int, rng: np.random.Generator) -> NDArray[np.intp]:
