@@ -45,7 +45,7 @@ from . import _wide_start as wide_start
 from ._beliefs import Beliefs
 from ._evaluation import names_of, renumbered, whole
 from ._independence import independent
-from ._network import Network
+from ._network import Graph, Network
 from ._proposals import Proposal, carried_out, near, propose, together
 from ._recombine import children
 from ._relocate import PLACES
@@ -99,7 +99,8 @@ _SINGLE = 24
 _SHARE = 0.7
 """Perturbations that may fail, for each move that is listed."""
 _AGAIN, _BEHIND = 0.2, 0.3
-"""The same, as a part: for a start that has come to where another ended, and for one that is behind."""
+"""The same, as a part: for a start that has come to where another ended, if that can be enlarged, and for one that is
+behind."""
 _DRAWS = 8
 """Draws of a perturbation that was not tried before."""
 
@@ -368,7 +369,7 @@ class Swift(SearchMethod):
         """Perturbations in a row that may fail: fewer where moves are few, or where others have been or are ahead."""
         home: Point = state.memory["home"]
         most: int = self.options.limits[0]
-        if _ended_there(state):
+        if _ended_there(state) and _can_enlarge(home.network.graph):
             share = _AGAIN
         else:
             share = _BEHIND if home.score < max(state.memory["ends"], default=-np.inf) - SAME else 1.0
@@ -456,8 +457,7 @@ class Swift(SearchMethod):
         """
         home: Point = state.memory["home"]
         graph = home.network.graph
-        large = len(graph.latents) > _FEW_LATENTS or max(graph.cardinality[a] for a in graph.latents) > _LARGE
-        if graph.observed or large:
+        if not _can_enlarge(graph):
             return None
         sizes = (1 + state.memory["start"] % 2,) if _ended_there(state) else (1, 2)
 
@@ -597,6 +597,12 @@ def _ended_there(state: State) -> bool:
     home: Point = state.memory["home"]
     name = home.network.graph.fingerprint
     return any(p.network.graph.fingerprint == name and p.score > home.score - SAME for p in state.memory["homes"])
+
+
+def _can_enlarge(graph: Graph) -> bool:
+    """Whether a tree is small enough for climbs from there with more states for every latent."""
+    large = len(graph.latents) > _FEW_LATENTS or max(graph.cardinality[a] for a in graph.latents) > _LARGE
+    return not (graph.observed or large)
 
 
 def _known(met: Mapping[str, float], home: Point) -> set[str]:
