@@ -119,6 +119,11 @@ K: all similar below 10^5 rows; from 10^5 on SplitMerge is better with few patte
 """
 
 
+def _distance(run: Run) -> float:
+    """How far from the model that the data come from; a probability of zero for what is possible is infinitely far."""
+    return float("inf") if run["divergence"] is None else float(run["divergence"])
+
+
 def _checks(made: Sequence[tuple[str, Case, tuple[float, ...], Mapping[str, list[Run]]]]) -> str:
     other = [
         (case, f) for _, case, _, f in made if "StandardFixed, true" in f and all(r["ended"] for r in f["SplitMerge"])
@@ -129,7 +134,7 @@ def _checks(made: Sequence[tuple[str, Case, tuple[float, ...], Mapping[str, list
         [max(f[m], key=lambda run: run["score"]) for m in ("StandardFixed", "StandardFixed, true")] for _, f in too_many
     ]
     told = [(a, b) for a, b in pairs if a["score"] > b["score"] and "divergence" in a]
-    nearer = sum(a["divergence"] < b["divergence"] for a, b in told)
+    nearer = sum(_distance(a) < _distance(b) for a, b in told)
     several = [f for *_, f in made if len(f["SplitMerge"]) > 1]
     steady = sum((half(f["SplitMerge"]) or 0.0) <= (half(f["Standard3"]) or 0.0) for f in several)
     spread = f"""
