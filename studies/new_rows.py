@@ -137,13 +137,13 @@ same tree with the prior that `prior="blocks"` chooses, by ten blocks of trainin
 and *maximum likelihood* are the same tree with one case more in each cell, and as it is. *Latent classes* is the latent
 class model of the best BIC, the prior chosen as for the defaults; *independence* has no latent variable. Impossible
 rows have no finite log-likelihood: then their number is given. Blocks were not tried on the four large sets: their
-cells are empty, and their other figures are of an older search.
+cells are empty, and their figures for rows in the order of the files are of an older search.
 
 Made by `python -m studies.new_rows --data DIR` (results are kept in `studies/results/new_rows.jsonl`) and
 `python -m studies.new_rows --table --out docs/reproduction/new-rows.md`; code of {code}.
 Searches of {limited} ended after 30 s of wall
-time on a busy machine, which was 4 to 9 processor seconds: their trees are those of a first look. Where fewer than ten
-folds were run, the tables say so.
+time, for rows in the order of the files on a busy machine, which was 4 to 9 processor seconds: their trees are those of
+a first look. Where fewer than ten folds were run, the tables say so.
 
 The rule of `prior="auto"` was fixed before these figures were made. On the way, two other rules had been tried on the
 seven small sets in the order of the files: the best pull of all (car_evaluation -1,854, balance_scale -561, hiv_test
