@@ -79,7 +79,7 @@ Drawn from random models of K's structures, whose parameters are not published, 
 from the best mean of a line, with their intervals. A table has a weight for each pattern, so that 10^9 rows cost no
 more than 10^4 where there are few patterns. {len(runs)} runs ({kept.made("synthetic")}) of at most {size["limit"]:g} s;
 of those of Standard3, SplitMerge and screened, {sum(r["ended"] for r in own_end)} of {len(own_end)} ended by
-themselves.{absent}
+themselves.{absent} The number of runs is that of K's learners; screened has one where it shows no interval.
 
 {markdown([*head, *LEARNERS, "runs"], rows)}
 {_summary(made)}
