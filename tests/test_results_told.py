@@ -44,6 +44,11 @@ def test_the_ten_fold_study(told):
     worst = min(float(row["least difference"].replace(",", "")) for row in sets)
     assert f"{reached} of {folds} folds" in told and f"{len(sets)} of its 11 data sets" in told
     assert worst >= -0.05 or f"{-worst:.1f} below" in told
+    large = [next(row for row in sets if row["data"] == name) for name in ("coil_42", "mushroom", "pascal_voc_2007")]
+    above = [f"{float(row['mean difference'].replace(',', '')):,.0f}" for row in large]
+    assert f"{above[0]}, {above[1]} and {above[2]} above EAST" in told
+    most = max(float(row["largest share"].rstrip("%")) for row in large)
+    assert f"at {most:.1f} % of EAST's time or less" in told
 
 
 def test_coil(told):
