@@ -1,4 +1,4 @@
-"""How `prior="blocks"` came by its rule: three rules, tried on generated rows that are shuffled or sorted.
+"""How `prior="blocks"` came by its rule: four rules, tried on generated rows that are shuffled or sorted.
 
 ``python -m studies.blocks`` measures what is not kept yet and keeps it in ``studies/results/blocks.jsonl``; the page on
 rows that were not seen (``python -m studies.new_rows --table``) has the table.
@@ -9,6 +9,7 @@ from __future__ import annotations
 import argparse
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from statistics import fmean
 from typing import Any
@@ -23,7 +24,18 @@ from latentree.estimation import Fit, em
 from latentree.estimation._em import fit_em
 from latentree.estimation._em_options import EmOptions
 from latentree.estimation._fit import pseudo_counts
-from latentree.estimation._smoothing import STRENGTHS, Pull, _centred, _climb, _parts, _Trial, choose_pull, normalised
+from latentree.estimation._pulls import (
+    STRENGTHS,
+    Choice,
+    Pull,
+    _climb,
+    _parts,
+    _table_by_table,
+    _Trial,
+    choose_pull,
+    normalised,
+)
+from latentree.estimation._smoothing import _centred
 from latentree.infer import log_likelihood_rows, sample_table
 from latentree.runner import Budget
 
@@ -38,10 +50,11 @@ SIZES = (150, 500, 1500)
 ORDERS = {"shuffled": 0, "sorted by one column": 1, "by two": 2, "by three": 3}
 FOLDS = 10
 RULES = {
-    "random": 'random parts (`prior="auto"`)',
+    "random": 'random parts (`prior="shuffled"`)',
     "best": "the best pull",
     "strongest": "the strongest that costs little",
     "error": "within one standard error",
+    "tables": 'table by table (`prior="blocks"`)',
     "known": "best of the fold",
 }
 Record = Mapping[str, Any]
@@ -78,8 +91,8 @@ class _Blocks(_Trial):
         return done
 
 
-def chosen(fit: Fit, train: Table) -> dict[str, Pull]:
-    """The pull that each rule chooses on the training rows."""
+def chosen(fit: Fit, train: Table) -> tuple[dict[str, Pull], Choice]:
+    """The pull that each rule chooses on the training rows, and those of the tables."""
     model = _centred(fit.model)
     trial = _Blocks(model, _parts(model, train, True, None), Budget().start(), 1, True)
     _climb(trial, "uniform")
@@ -89,11 +102,13 @@ def chosen(fit: Fit, train: Table) -> dict[str, Pull]:
     lost = {pull: trial.means[best] - own for pull, own in trial.means.items()}
     near = [p for p, d in lost.items() if p == best or d.mean() <= d.std(ddof=1) / math.sqrt(len(d))]
     error = max(near, key=lambda pull: (pull.strength, mean[pull]))
-    return {"random": choose_pull(model, train).pull, "best": best, "strongest": trial.chosen(), "error": error}
+    at_random, common = choose_pull(model, train), trial.chosen()
+    each = replace(at_random, pull=common, pulls=_table_by_table(trial, common))
+    return {"random": at_random.pull, "best": best, "strongest": common, "error": error}, each
 
 
-def pulled(fit: Fit, pull: Pull, train: Table) -> Model:
-    """The model under a pull."""
+def pulled(fit: Fit, pull: Pull | Choice, train: Table) -> Model:
+    """The model under a pull, or under those that tables have chosen."""
     model = _centred(fit.model)
     prior = pull.flat_prior(model, train.weight)
     counts = Plan.of(model, train).evaluate(model.parameters).vector + pseudo_counts(model.tree, prior)
@@ -116,9 +131,12 @@ def measured(seed: int, n: int) -> list[dict[str, Any]]:
             ]
             fit = max((em(start, train) for start in starts), key=lambda fit: fit.log_likelihood)
             on_test = {p: float(log_likelihood_rows(pulled(fit, p, train), test).mean()) for p in PULLS}
-            pulls = {**chosen(fit, train), "known": max(on_test, key=lambda pull: on_test[pull])}
+            common, each = chosen(fit, train)
+            pulls = {**common, "known": max(on_test, key=lambda pull: on_test[pull])}
             for rule, pull in pulls.items():
                 found[rule].append((on_test[pull], math.log10(pull.strength)))
+            strength = fmean(math.log10(pull.strength) for pull in each.pulls or [each.pull])
+            found["tables"].append((float(log_likelihood_rows(pulled(fit, each, train), test).mean()), strength))
         means = {rule: {"test": fmean(t for t, _ in f), "log10": fmean(s for _, s in f)} for rule, f in found.items()}
         records.append({"seed": seed, "n": n, "order": order, **code_version(), "rules": means})
     return records
@@ -132,7 +150,7 @@ def table(records: Sequence[Record]) -> str:
         for n in SIZES:
             own = [rules for (size, how, _), rules in last.items() if (size, how) == (n, order)]
             cells = [f"{fmean(r[rule]['test'] for r in own):.3f}" for rule in RULES]
-            pulls = [f"{10 ** fmean(r[rule]['log10'] for r in own):.2g}" for rule in ("random", "strongest")]
+            pulls = [f"{10 ** fmean(r[rule]['log10'] for r in own):.2g}" for rule in ("random", "tables")]
             rows.append([order, f"{n:,}", *cells, *pulls])
     return markdown(["rows", "n", *RULES.values(), "cases, random parts", "cases, blocks"], rows)
 

@@ -13,10 +13,16 @@ from ._table import Table
 from ._types import FloatArray
 from .errors import Advice, DataError, Parameter, bad_parameter
 
-__all__ = ["block_weights", "check_row_order", "fold_weights", "training_parts"]
+__all__ = ["block_weights", "check_row_order", "fold_weights", "sorted_by", "training_parts"]
 
 MOST_CASES = 10**9
 """Above this, cases are dealt out independently of each other: the parts then have about the same size, not exactly."""
+
+SORTED = 0.1
+"""Rows are sorted by a variable if it has at most this share of the runs that shuffled rows have on average."""
+
+LEAST_CHANGES = 20
+"""With fewer changes to expect, a few rows that happen to stand together would make a table look sorted."""
 
 
 def fold_weights(table: Table, n_folds: int, *, seed: int = 0, labels: Sequence[Hashable] | None = None) -> FloatArray:
@@ -111,8 +117,7 @@ def check_row_order(data: Data) -> None:
             other=Advice("prior", "auto"),
         )
     assert isinstance(data, Table)
-    once = int((data.inverse >= 0).sum()) == data.n_patterns
-    if rows.ndim and once and (rows > 1).any() and (rows == np.floor(rows)).all():
+    if _are_counts(data):
         raise DataError(
             "{option} holds out rows that stand together, but these data look like counts: every row is there once, "
             "with a whole number as its weight, so that the order of the rows is lost. Use {other}; if equal rows do "
@@ -120,6 +125,54 @@ def check_row_order(data: Data) -> None:
             option=Advice("prior", "blocks"),
             other=Advice("prior", "auto"),
         )
+
+
+def sorted_by(table: Table) -> str | None:
+    """Return the variable by which the rows are sorted, if they are by one: then new rows may be unlike those at hand.
+
+    The rows are sorted by a variable if it has a tenth of the runs (equal values in succession) that shuffled rows have
+    on average, or fewer. Equal rows in succession count as one, as if they were one with a weight. Of shuffled rows
+    hardly any table in a hundred million looks like that. Distinct rows with counts have no order, and tables of a few
+    dozen distinct rows have too few runs to tell.
+
+    Parameters
+    ----------
+    table : Table
+        The data, in the order of their rows.
+
+    Returns
+    -------
+    str or None
+        The variable with the smallest share of the runs to expect.
+
+    Examples
+    --------
+    >>> codes = [[i // 20, i % 3] for i in range(60)]
+    >>> shuffled = np.random.default_rng(0).permutation(codes)
+    >>> sorted_by(Table.from_codes(codes, [3, 3])), sorted_by(Table.from_codes(shuffled, [3, 3]))
+    ('x1', None)
+    """
+    if table.row_weights is None or _are_counts(table):
+        return None
+    pattern = table.inverse[table.inverse >= 0]
+    pattern = pattern[np.flatnonzero(np.r_[True, pattern[1:] != pattern[:-1]])]
+    found = []
+    for name, column in zip(table.names, table.codes.T, strict=True):
+        values = column[pattern]
+        counts = np.bincount(values.astype(np.intp) + 1).astype(float)  # a missing cell is a value like any other
+        expected = 1 + len(values) - float(counts @ counts) / len(values)  # the mean over all orders
+        runs = 1 + np.count_nonzero(values[1:] != values[:-1])
+        if expected >= LEAST_CHANGES and runs <= SORTED * expected:
+            found.append((runs / expected, name))
+    return min(found)[1] if found else None
+
+
+def _are_counts(table: Table) -> bool:
+    """Whether every row is there once, with a whole number as its weight."""
+    rows = table.row_weights
+    assert rows is not None
+    once = int((table.inverse >= 0).sum()) == table.n_patterns
+    return bool(rows.ndim and once and (rows > 1).any() and (rows == np.floor(rows)).all())
 
 
 def training_parts(table: Table, parts: FloatArray) -> list[tuple[Table, Table]]:

@@ -11,13 +11,24 @@ from hypothesis import assume, given, settings, strategies as st
 from strategies import models_and_tables
 
 import latentree as lt
-from latentree import DataError, LatentClass, LatentTree, LatentTreeClassifier, Model, ParameterError, Table, Tree
-from latentree._folds import block_weights, check_row_order, fold_weights, training_parts
+from latentree import (
+    DataError,
+    LatentClass,
+    LatentTree,
+    LatentTreeClassifier,
+    Model,
+    ParameterError,
+    Table,
+    Tree,
+    datasets,
+)
+from latentree._folds import block_weights, check_row_order, fold_weights, sorted_by, training_parts
 from latentree._variables import numbered
 from latentree.engine._plan import Plan
 from latentree.estimation import evaluate, smoothed
 from latentree.estimation._em import EmRuns
-from latentree.estimation._smoothing import STRENGTHS, Estimate, Pull, _counts_like, choose_pull
+from latentree.estimation._pulls import STEP_GAIN, STRENGTHS, Pull, choose_pull
+from latentree.estimation._smoothing import Estimate, _counts_like
 from latentree.infer import sample_table
 from latentree.runner import Budget, StopReason
 
@@ -96,6 +107,13 @@ def sorted_table(n=600, seed=0, states=3):
     return Table.from_codes(rows[np.lexsort(rows.T[[3, 1, 0]])], model.variables)
 
 
+def strengths(estimate, model):
+    """How many cases each table is pulled by."""
+    if estimate.pulls is None:
+        return np.full(len(model.tree.names), estimate.strength)
+    return np.array([pull.strength for pull in estimate.pulls.values()])
+
+
 def as_runs(codes):
     """The rows with what each weighs, equal ones that stand together being one."""
     first = np.flatnonzero(np.r_[True, (codes[1:] != codes[:-1]).any(axis=1)])
@@ -129,12 +147,43 @@ def test_weights_that_are_not_whole_are_shared_at_the_borders():
 def test_blocks_of_sorted_rows_choose_a_stronger_pull(seed):
     table = sorted_table(seed=seed)
     run = lt.learn(table, prior="blocks", rng=np.random.default_rng(0), **QUICK)
-    at_random = lt.learn(table, rng=np.random.default_rng(0), **QUICK)
-    assert run.estimate.strength > 3 * at_random.estimate.strength
+    at_random = lt.learn(table, prior="shuffled", rng=np.random.default_rng(0), **QUICK)
+    assert strengths(run.estimate, run.model).mean() > 3 * at_random.estimate.strength
     assert run.score == at_random.score and run.estimate.kind == "map"
     assert run.estimate.chosen == "blocks" and run.estimate.folds == 10
     assert "10 blocks of rows that stand together" in run.estimate.text
     assert run.estimate.to_plain()["chosen"] == "blocks" and (run.model.parameters > 0).all()
+
+
+def test_the_default_looks_whether_rows_are_sorted():
+    table = sorted_table()
+    run = lt.learn(table, rng=np.random.default_rng(0), **QUICK)
+    blocks = lt.learn(table, prior="blocks", rng=np.random.default_rng(0), **QUICK)
+    assert np.array_equal(run.model.parameters, blocks.model.parameters)
+    assert run.estimate.sorted_by == "x4" and blocks.estimate.sorted_by is None
+    assert "sorted by 'x4'" in run.estimate.text and "'shuffled'" in run.estimate.text
+    assert "sorted" not in blocks.estimate.text and run.estimate.to_plain()["sorted_by"] == "x4"
+    rows = table.codes[table.inverse][np.random.default_rng(5).permutation(600)]
+    other = Table.from_codes(rows, table.variables)
+    models = [
+        lt.learn(own, prior=prior, rng=np.random.default_rng(0), **QUICK).model.parameters
+        for own, prior in ((other, "auto"), (other, "shuffled"), (table, "shuffled"))
+    ]
+    assert all(np.array_equal(models[0], own) for own in models[1:])
+
+
+def test_pulls_of_sorted_rows_hold_for_blocks_that_are_not_there():
+    """A tenth of sorted rows is on average more probable under blocks than under parts drawn at random."""
+    gains = []
+    for seed, tenth in itertools.product(range(3), (0, 4, 9)):
+        table = sorted_table(1000, seed)
+        codes = table.codes[table.inverse]
+        out = np.arange(1000) // 100 == tenth
+        rest, own = (Table.from_codes(codes[out == of], table.variables) for of in (False, True))
+        fit = lt.learn(rest, prior=None, rng=np.random.default_rng(0), **QUICK).fit
+        blocks, at_random = (log_likelihood(smoothed(fit, prior)[0].model, own) for prior in ("auto", "shuffled"))
+        gains.append(blocks - at_random)
+    assert np.mean(gains) > 10
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -142,8 +191,9 @@ def test_blocks_of_shuffled_rows_choose_about_the_same_pull(seed):
     table = sorted_table(seed=seed)
     rows = table.codes[table.inverse][np.random.default_rng(seed).permutation(600)]
     fit = lt.learn(Table.from_codes(rows, table.variables), prior=None, rng=np.random.default_rng(0), **QUICK).fit
-    at_random, in_blocks = (smoothed(fit, prior)[1].strength for prior in ("auto", "blocks"))
-    assert 0.3 < in_blocks / at_random < 4  # at most the next strength
+    at_random, in_blocks = (smoothed(fit, prior)[1] for prior in ("auto", "blocks"))
+    ratio = strengths(in_blocks, fit.model) / at_random.strength
+    assert 0.3 < np.exp(np.log(ratio).mean()) < 4  # at most the next strength, on average
 
 
 def test_weights_and_threads_do_not_change_the_choice_by_blocks():
@@ -156,7 +206,7 @@ def test_weights_and_threads_do_not_change_the_choice_by_blocks():
     moved = Table.from_codes(codes[:, columns], [table.variables[i] for i in columns])
     for other, n_jobs in ((weighted, 1), (moved, 1), (table, 2)):
         again = lt.learn(other, prior="blocks", rng=np.random.default_rng(0), n_jobs=n_jobs, **QUICK)
-        assert again.estimate.pull == run.estimate.pull
+        assert again.estimate.pulls == run.estimate.pulls is not None
         assert again.estimate.log_likelihood == pytest.approx(run.estimate.log_likelihood, abs=1e-9)
 
 
@@ -169,6 +219,56 @@ def test_a_block_does_not_know_its_own_rows():
     last = 3 * np.log(strength * never / (90 + strength))
     others = 3 * np.log((80 + strength * 80.5 / 91) / (90 + strength))
     assert choice.tried[Pull(strength, "marginal")] == pytest.approx((9 * others + last) / 10)
+
+
+def test_tables_choose_their_pulls_as_by_hand():
+    """With one class nothing is hidden: each variable takes the pull that is best for it, less what a step costs."""
+    rng = np.random.default_rng(4)
+    codes = np.c_[np.repeat([0, 1, 2], 200), rng.integers(3, size=600), rng.random(600) < 0.1].astype(int)
+    table = Table.from_codes(codes, [3, 3, 2])
+    fit = lt.fit_classes(table, 1, rng=np.random.default_rng(0))
+    choice = choose_pull(fit.model, table, blocks=True)
+    steps = {s: i for i, s in enumerate(STRENGTHS)}
+    for v, k in ((1, 3), (2, 3), (3, 2)):
+        best = {}
+        for s in STRENGTHS:
+            for towards in ("uniform", "marginal"):
+                total = 0.0
+                for block in range(10):
+                    held_out = np.arange(600) // 60 == block
+                    own, rest = (np.bincount(codes[held_out == of, v - 1], minlength=k) for of in (True, False))
+                    plain = np.full(k, 1 / k) if towards == "uniform" else (rest + 0.5) / (540 + 0.5 * k)
+                    total += own @ np.log((rest + s * plain) / (540 + s))
+                away = abs(steps[s] - steps[choice.pull.strength]) + (towards != choice.pull.towards)
+                best[Pull(s, towards)] = total - STEP_GAIN * away
+        assert best[choice.pulls[v]] == pytest.approx(max(best.values()), abs=1e-6)
+    assert len(set(choice.pulls)) > 1
+
+
+# ---- rows that are sorted ------------------------------------------------------------------------------------------
+
+
+@given(seed=st.integers(0, 10_000), n=st.integers(60, 400), weights=st.integers(1, 3))
+@settings(max_examples=60, deadline=None)
+def test_rows_are_sorted_by_a_column_whatever_the_columns_and_repetitions(seed, n, weights):
+    rng = np.random.default_rng(seed)
+    codes = rng.integers((2, 3, 4), size=(n, 3))
+    rows = codes[np.argsort(codes[:, 1], kind="stable")]
+    table = Table.from_codes(rows, [2, 3, 4])
+    assert sorted_by(table) == "x2" and sorted_by(Table.from_codes(codes, [2, 3, 4])) is None
+    assert sorted_by(Table.from_codes(np.repeat(rows, weights, axis=0), [2, 3, 4])) == "x2"
+    moved = Table.from_codes(rows[:, [2, 1, 0]], [table.variables[i] for i in (2, 1, 0)])
+    assert sorted_by(moved) == "x2" and sorted_by(table.without_order()) is None
+    gaps = np.where(rng.random(rows.shape) < 0.01, -1, rows)
+    assert sorted_by(Table.from_codes(gaps, [2, 3, 4])) in ("x2", None)
+
+
+def test_counts_and_few_rows_are_not_sorted():
+    table = sorted_table()
+    assert sorted_by(table) == "x4"
+    assert sorted_by(Table.from_codes(table.codes, table.variables, table.weights)) is None
+    assert sorted_by(Table.from_codes(np.repeat([[0, 0], [1, 1]], 500, axis=0), [2, 2])) is None
+    assert all(sorted_by(datasets.load(name)) is None for name in ("voting", "hiv_test", "lsat", "mushroom"))
 
 
 def test_tables_that_lost_the_order_of_their_rows_are_refused(tmp_path):
@@ -218,9 +318,9 @@ def test_a_search_that_is_continued_makes_the_same_blocks(tmp_path):
 
 
 def test_large_data_hold_out_some_of_the_blocks(monkeypatch):
-    from latentree.estimation import _smoothing
+    from latentree.estimation import _pulls
 
-    monkeypatch.setattr(_smoothing, "WORK", 1.0)
+    monkeypatch.setattr(_pulls, "WORK", 1.0)
     table = sorted_table(200)
     fit = lt.fit_classes(table, 2, rng=np.random.default_rng(0))
     choice = choose_pull(fit.model, table, blocks=True)
@@ -300,7 +400,7 @@ def test_weights_order_names_and_threads_change_nothing():
         lt.learn(table, rng=np.random.default_rng(0), n_jobs=2, **QUICK),
     ]
     for other in others:
-        assert other.estimate.pull == run.estimate.pull
+        assert (other.estimate.strength, other.estimate.towards) == (run.estimate.strength, run.estimate.towards)
         assert other.estimate.log_likelihood == pytest.approx(run.estimate.log_likelihood, abs=1e-9)
         assert log_likelihood(other.model, table) == pytest.approx(log_likelihood(run.model, table), abs=1e-9)
 
@@ -339,9 +439,9 @@ def test_the_strongest_pull_that_costs_little_is_chosen(seed):
 
 
 def test_large_data_are_held_out_once(monkeypatch):
-    from latentree.estimation import _smoothing
+    from latentree.estimation import _pulls
 
-    monkeypatch.setattr(_smoothing, "WORK", 1.0)
+    monkeypatch.setattr(_pulls, "WORK", 1.0)
     _, table = drawn(200)
     fit = lt.fit_classes(table, 2, rng=np.random.default_rng(0))
     choice = choose_pull(fit.model, table)
@@ -483,7 +583,7 @@ def test_ctrl_c_ends_the_choice_of_a_prior(monkeypatch):
     def broken(*_, **__):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("latentree.estimation._smoothing.training_parts", broken)
+    monkeypatch.setattr("latentree.estimation._pulls.training_parts", broken)
     again, estimate = smoothed(fit)
     assert again.reason is StopReason.INTERRUPTED and estimate.chosen == "default"
     assert (again.model.parameters > 0).all()

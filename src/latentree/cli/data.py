@@ -66,15 +66,16 @@ class Source:
 def read_to_learn(data: str, options: Mapping[str, Any]) -> tuple[Source, Table]:
     """Read data whose states are those that they have."""
     source = source_to_learn(data, options)
-    return in_rows(source), source.used.table(source.frame, note=_note_of_data)
+    table = source.used.table(source.frame, note=_note_of_data)
+    return in_rows(source), table.without_order() if in_pieces(data) else table
 
 
-def check_blocks(data: str, options: Mapping[str, Any], table: Table) -> None:
+def check_blocks(options: Mapping[str, Any], table: Table) -> None:
     """Refuse a prior that needs the order of the rows where that is lost."""
     if options["prior"] == "blocks":
         from .._folds import check_row_order
 
-        check_row_order(table.without_order() if in_pieces(data) else table)
+        check_row_order(table)
 
 
 GIVEN = (

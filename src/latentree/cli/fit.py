@@ -152,7 +152,7 @@ def command(
     if options["classes"] is not None:
         _refuse_learning(options)
     source, table = read_to_learn(data, options)
-    check_blocks(data, options, table)
+    check_blocks(options, table)
     outputs.check_rows("--assign", assign, header(source.frame))
     score = options["score"]
     scores = (score, *(name for name in ("bic", "aic") if name != score))

@@ -114,7 +114,7 @@ def command(
     method = options["method"]
     settings = settings_of(METHODS[method].load().Options, method, options["settings"])
     source, table = read_to_learn(data, options)
-    check_blocks(data, options, table)
+    check_blocks(options, table)
     outputs.check_rows("--assign", assign, header(source.frame))
     page = report is not None
     limit = Limit(

@@ -242,11 +242,12 @@ def prior_option(section: str, default: str | None) -> Callable[[Function], Func
     """Add ``--prior`` of learners."""
     usual = "auto" if default else "none"
     return option(
-        "--prior NUMBER|auto|blocks|none",
+        "--prior NUMBER|auto|shuffled|blocks|none",
         section,
         "What keeps probabilities away from 0 and 1: the Dirichlet parameter of every distribution, 1 being flat; "
-        "auto, chosen by rows held out at random; blocks, chosen by rows that stand together in the data, for new rows "
-        "from another time or place; or none, maximum likelihood. "
+        "shuffled, chosen by rows held out at random; blocks, chosen by rows that stand together in the data, for new "
+        "rows from another time or place; auto, blocks if the rows are sorted by a column, otherwise shuffled; or "
+        "none, maximum likelihood. "
         f"Default: {usual}.",
         type=LEARNER_PRIOR,
         default=default,

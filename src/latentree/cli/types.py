@@ -228,7 +228,7 @@ class Delimiter(ParamType):
 
 
 CLASSES, PAIRS, BINS, DELIMITER = Classes(), Pairs(), BinsType(), Delimiter()
-PRIOR, LEARNER_PRIOR = PriorType("auto"), PriorType("auto", "blocks")
+PRIOR, LEARNER_PRIOR = PriorType("auto"), PriorType("auto", "shuffled", "blocks")
 
 
 def merged_bins(given: Sequence[Bins]) -> Bins | None:

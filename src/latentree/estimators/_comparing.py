@@ -6,7 +6,7 @@ import os
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 from numpy.typing import ArrayLike
 
@@ -14,6 +14,7 @@ from .._folds import check_row_order
 from ..comparison import Comparison, compare_classes
 from ..errors import LatentreeWarning
 from ..estimation import ITERATIONS, TOLERANCE, Fit
+from ..estimation._smoothing import ChosenPrior
 from ..runner import Budget
 from ._inputs import Bins, Missing, RandomState, check_parameters, fit_options, generator
 from ._latent_class import LatentClass
@@ -39,7 +40,7 @@ def compare(
     *,
     sample_weight: Any = None,
     n_init: int = 64,
-    prior: float | Mapping[str, ArrayLike] | Literal["auto", "blocks"] | None = None,
+    prior: float | Mapping[str, ArrayLike] | ChosenPrior | None = None,
     bins: Bins = None,
     keep_levels: bool = False,
     missing: Missing = None,
@@ -70,8 +71,8 @@ def compare(
         A file to keep the fits in, also the one under way, and to go on from if it is there. Needs a number for
         ``random_state``.
     n_init, prior, bins, keep_levels, missing, unseen, tol, max_iter, random_state, n_jobs, verbose
-        As for :class:`LatentClass`; with ``prior="auto"`` or ``"blocks"`` maxima of the likelihood are compared. With a
-        number for ``random_state`` every fit is the one that :class:`LatentClass` gives.
+        As for :class:`LatentClass`; with ``prior="auto"``, ``"shuffled"`` or ``"blocks"`` maxima of the likelihood are
+        compared. With a number for ``random_state`` every fit is the one that :class:`LatentClass` gives.
 
     Returns
     -------

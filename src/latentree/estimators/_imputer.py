@@ -33,6 +33,7 @@ class LatentTreeImputer(TransformerMixin, TreeLearner):  # type: ignore[misc]
         Whether to draw values; several draws with different ``random_state`` are a multiple imputation.
     method, score, prior, start, options, bins, keep_levels, missing, unseen
         As for :class:`LatentTree`. A value that was not there in :meth:`fit` is filled too with ``unseen="missing"``.
+        ``prior="auto"`` is ``"shuffled"``, since most rows to be filled are those at hand.
     random_state, n_jobs, time_limit, checkpoint, verbose
         As for :class:`LatentTree`; ``random_state`` is also the source of the draws.
 
@@ -62,6 +63,8 @@ class LatentTreeImputer(TransformerMixin, TreeLearner):  # type: ignore[misc]
     >>> bool((filled.iloc[::4, 0] == ratings.iloc[::4, 0]).mean() > 0.85)
     True
     """
+
+    _auto = "shuffled"
 
     def __init__(
         self,

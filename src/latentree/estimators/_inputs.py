@@ -24,6 +24,7 @@ from .._types import FloatArray
 from .._variables import Variable
 from ..cardinality._registry import DEFAULT, require_time_limit
 from ..errors import Advice, DataError, Parameter, ParameterError, bad_parameter
+from ..estimation._smoothing import CHOSEN
 from ..formats._frame import refuse_missing_weights
 from ._progress import reporter
 
@@ -91,7 +92,7 @@ _CONSTRAINTS: Constraints = {
     "n_classes": AnyOf(Whole(1), OneOf("auto")),
     "n_init": Whole(1),
     "max_classes": AnyOf(Whole(1), _NONE),
-    "prior": AnyOf(Number(least=1), Worded(Mapping, "a mapping of them by name"), OneOf("auto", "blocks", None)),
+    "prior": AnyOf(Number(least=1), Worded(Mapping, "a mapping of them by name"), OneOf(*CHOSEN, None)),
     "method": Text("the name of a method"),
     "start": AnyOf(Worded(Model, "a Model"), _NONE),
     "options": AnyOf(Worded(Mapping, "a dict of options of the method"), _NONE),
@@ -138,7 +139,7 @@ def fit_options(given: LatentClass) -> dict[str, Any]:
     """Collect the options of the fit."""
     return {
         "n_init": int(given.n_init),
-        "prior": None if isinstance(given.prior, str) else given.prior,  # "auto" and "blocks" come when all is fitted
+        "prior": None if isinstance(given.prior, str) else given.prior,  # what is chosen comes when all is fitted
         "tol": float(given.tol),
         "max_iterations": int(given.max_iter),
         "n_jobs": int(effective_n_jobs(given.n_jobs)),

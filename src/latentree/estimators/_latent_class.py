@@ -22,7 +22,7 @@ from ..comparison import compare_classes, search_summary
 from ..diagnostics import findings
 from ..errors import ModelError
 from ..estimation import ITERATIONS, TOLERANCE, Estimate, Fit, fit_classes
-from ..estimation._smoothing import smoothed_classes
+from ..estimation._smoothing import ChosenPrior, smoothed_classes
 from ..prediction import row_quantiles
 from ..runner import Budget, Clock
 from ..score import Assignment, BootstrapLrt, StandardErrors
@@ -69,12 +69,13 @@ class LatentClass(NewRows, Relating, ClassPredictor, RowDensity, ModelEstimator)
         by themselves need a ``time_limit``.
     start : Model, optional
         A latent class model to improve when the number of classes is learned. It is kept if nothing better is found.
-    prior : float, mapping, "auto", "blocks" or None, default None
+    prior : float, mapping, "auto", "shuffled", "blocks" or None, default None
         Dirichlet parameter of all probabilities: 1 is flat, above 1 keeps them away from 0 and 1. A mapping gives it
-        for some variables by name. ``"auto"`` fits by maximum likelihood, then pulls the probabilities towards plain
-        distributions, as far as rows held out say (:func:`latentree.estimation.smoothed`). ``"blocks"`` holds out rows
-        that stand together, for new rows from another time or place, and depends on the order of rows. None is maximum
-        likelihood.
+        for some variables by name. ``"shuffled"`` fits by maximum likelihood, then pulls the probabilities towards
+        plain distributions, as far as rows held out at random say (:func:`latentree.estimation.smoothed`).
+        ``"blocks"`` holds out rows that stand together, for new rows from another time or place, and depends on the
+        order of rows. ``"auto"`` is ``"blocks"`` if the rows are sorted by a column, and ``"shuffled"`` if not. None is
+        maximum likelihood.
     bins : int, dict or None, default None
         How to cut continuous columns: into that many bins of equal frequency, or for each column by name into how many
         bins or at which edges. Every column of an array of floats counts as continuous when this is an int.
@@ -169,7 +170,7 @@ class LatentClass(NewRows, Relating, ClassPredictor, RowDensity, ModelEstimator)
         max_classes: int | None = None,
         method: str = "screened",
         start: Model | None = None,
-        prior: float | Mapping[str, ArrayLike] | Literal["auto", "blocks"] | None = None,
+        prior: float | Mapping[str, ArrayLike] | ChosenPrior | None = None,
         bins: Bins = None,
         keep_levels: bool = False,
         missing: Missing = None,
@@ -325,8 +326,7 @@ class LatentClass(NewRows, Relating, ClassPredictor, RowDensity, ModelEstimator)
         given: float | Mapping[str, ArrayLike] | str | None = self.prior
         if not isinstance(given, str):
             return given
-        pull = self.estimate_.pull
-        return None if pull is None else pull.prior(self.model_, self.table_.weight)
+        return self.estimate_.dirichlet(self.model_, self.table_.weight)
 
     def bootstrap_lrt(self, n_replicates: int = 100, **options: Any) -> BootstrapLrt:
         """Test the number of classes against one class fewer; see :func:`latentree.score.bootstrap_lrt`."""

@@ -40,6 +40,8 @@ class TreeLearner(ModelEstimator):
     """What estimators that learn a tree share: the parameters of the search, and what is kept of it."""
 
     _subject = "run_"
+    _auto: AnyPrior = "auto"
+    """What ``prior="auto"`` stands for."""
 
     def __init__(
         self,
@@ -72,7 +74,7 @@ class TreeLearner(ModelEstimator):
             table,
             method=self.method,
             score=self.__dict__["score"],
-            prior=self.prior,
+            prior=self._auto if isinstance(self.prior, str) and self.prior == "auto" else self.prior,
             rng=rng,
             budget=Budget(seconds=self.time_limit),
             start=self.start,
@@ -118,11 +120,12 @@ class LatentTree(NewRows, Relating, TransformerMixin, RowDensity, TreeLearner): 
         ``score="holdout"``, makes trees that predict well and are not meant to be read.
     score : str or callable, default "bic"
         What to maximise: a name in :data:`latentree.score.SCORES`, or a function of a fit, of which higher is better.
-    prior : "auto", "blocks", float or None, default "auto"
-        What the probabilities of the tree are, which is found by maximum likelihood. ``"auto"`` pulls them towards
-        plain distributions, as far as rows held out say, so that no row of known values is impossible; ``"blocks"``
-        holds out rows that stand together, for new rows that come from another time or place, and depends on the order
-        of the rows; a number is the Dirichlet parameter of every distribution, at least 1; None is maximum likelihood.
+    prior : "auto", "shuffled", "blocks", float or None, default "auto"
+        What the probabilities of the tree are, which is found by maximum likelihood. ``"shuffled"`` pulls them towards
+        plain distributions, as far as rows held out at random say, so that no row of known values is impossible;
+        ``"blocks"`` holds out rows that stand together, for new rows that come from another time or place, and depends
+        on the order of the rows; ``"auto"`` is ``"blocks"`` if the rows are sorted by a column, and ``"shuffled"`` if
+        not; a number is the Dirichlet parameter of every distribution, at least 1; None is maximum likelihood.
     start : Model, optional
         Where to start. Default: whatever the method starts from.
     options : dict, optional

@@ -38,7 +38,8 @@ class LatentTreeClassifier(ClassifierMixin, TreeLearner):  # type: ignore[misc]
     ----------
     method, score, prior, start, options, bins, keep_levels, missing, unseen
         As for :class:`LatentTree`, but for the option ``cuts`` of the default method, which is off: the target is not
-        made independent of all features even where the score prefers that.
+        made independent of all features even where the score prefers that. ``prior="auto"`` is ``"shuffled"``, since
+        rows are often sorted by the target.
     random_state, n_jobs, time_limit, checkpoint, verbose
         As for :class:`LatentTree`.
 
@@ -80,6 +81,8 @@ class LatentTreeClassifier(ClassifierMixin, TreeLearner):  # type: ignore[misc]
     >>> [tree.names[v] for v in tree.neighbours(tree.names.index("G"))], rooted.score_ > clf.score_
     (['G+A', 'G+E'], True)
     """
+
+    _auto = "shuffled"
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Learn the tree over features and target.

@@ -269,6 +269,8 @@ class EstimateContents(TypedDict):
     towards: Literal["uniform", "marginal"] | None
     chosen: str
     folds: int | None
+    strengths: list[float] | None
+    sorted_by: str | None
     text: str
 
 

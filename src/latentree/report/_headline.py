@@ -77,6 +77,8 @@ def _estimate(estimate: EstimateContents) -> str:
     prior = "a Dirichlet prior" if estimate["prior"] is None else f"Dirichlet prior {estimate['prior']:g}"
     if estimate["strength"] is not None:
         prior = f"{estimate['strength']:.3g} cases towards the {estimate['towards']} distribution"
+    elif (strengths := estimate.get("strengths")) is not None:
+        prior = f"{strengths[0]:.3g} to {strengths[1]:.3g} cases, table by table"
     return f"{prior}, log-likelihood {estimate['log_likelihood'] or 0:,.2f}"
 
 

@@ -14,7 +14,7 @@ from ..engine._plan import Plan
 from ..errors import DataError, ModelError
 from ..estimation._em import em
 from ..estimation._fit import Fit
-from ..estimation._smoothing import DEFAULT_PULL
+from ..estimation._pulls import DEFAULT_PULL
 from ..estimation._two_latents import TwoLatentsFit
 
 FOLDS = 5

@@ -17,7 +17,7 @@ from .._trace import Step
 from .._tree import Tree
 from ..errors import Advice, DataError, LatentreeError, LatentreeWarning, Parameter, ParameterError, bad_parameter
 from ..estimation import Estimate, Fit, em, evaluate, smoothed
-from ..estimation._smoothing import AnyPrior, check_prior
+from ..estimation._smoothing import AnyPrior, LearnerPrior, check_prior
 from ..method import Storage, drive
 from ..runner import Budget, Clock, OnProgress, StopReason
 from ._columns import by_content
@@ -127,13 +127,15 @@ def learn(
     score : str or callable
         What to maximise: a name in :data:`latentree.score.SCORES`, or a function of a fit. With other scores than
         penalised likelihoods, candidates are ranked by BIC and the best few are fitted and scored.
-    prior : "auto", "blocks", float or None
-        What the probabilities of the final tree are, which is found by maximum likelihood: ``"auto"`` pulls them
-        towards plain distributions, as far as cases held out say (:func:`latentree.estimation.smoothed`), so that no
-        row of known states is impossible; ``"blocks"`` does the same, but holds out rows that stand together in the
-        table, for new rows that come from another time or place; a number is the Dirichlet parameter of every
-        distribution, at least 1; None is maximum likelihood. ``fit`` of the result is at the maximum of the likelihood
-        in any case, ``model`` has these probabilities. Of all choices, only ``"blocks"`` depends on the order of rows.
+    prior : "auto", "shuffled", "blocks", float or None
+        What the probabilities of the final tree are, which is found by maximum likelihood: ``"shuffled"`` pulls them
+        towards plain distributions, as far as cases held out at random say
+        (:func:`latentree.estimation.smoothed`), so that no row of known states is impossible; ``"blocks"`` does the
+        same, but holds out rows that stand together in the table, for new rows that come from another time or place;
+        ``"auto"`` is ``"blocks"`` if the rows are sorted by a variable, which the result then says, and
+        ``"shuffled"`` if not; a number is the Dirichlet parameter of every distribution, at least 1; None is maximum
+        likelihood. ``fit`` of the result is at the maximum of the likelihood in any case, ``model`` has these
+        probabilities. Only blocks depend on the order of rows.
     rng : numpy.random.Generator
         Source of randomness: the same seed gives the same tree, for any number of threads.
     budget : Budget, optional
@@ -198,7 +200,7 @@ def learn(
             blocks=Advice(option="prior", value="blocks"),
             advice=Advice(option="prior", value="auto"),
         )
-    own_prior = "auto" if prior == "blocks" else prior  # blocks are made when a tree is found
+    own_prior: LearnerPrior = "auto" if isinstance(prior, str) else prior  # chosen when a tree is found
     task = Task(core, criterion, _threads(n_jobs), clock, _start(start, core, table), on_progress, executor, own_prior)
     none = _independent(task) if not search.estimates else Point(independent(core), -np.inf)
     if len(varying) < 3:
