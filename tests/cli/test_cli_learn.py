@@ -244,7 +244,10 @@ def test_other_priors(run, tmp_path):
     two = strict(run("learn", *TWO_LATENTS, "--prior", "2", "--json").stdout)
     assert two["estimate"]["prior"] == 2 and two["bic"] == pytest.approx(exact["bic"])
     for wrong in ("0.5", "much"):
-        assert "at least 1, 'auto', 'blocks' or 'none'" in run("learn", *TWO_LATENTS, "--prior", wrong, code=2).stderr
+        assert (
+            "at least 1, 'auto', 'shuffled', 'blocks' or 'none'"
+            in run("learn", *TWO_LATENTS, "--prior", wrong, code=2).stderr
+        )
 
 
 def sorted_rows(n=200):
