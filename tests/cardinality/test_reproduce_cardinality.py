@@ -109,9 +109,26 @@ def test_traces_tell_what_adjusting_and_merging_did():
 
 def test_races_are_counted_by_how_many_states_were_found():
     text = " ".join(real._states_told({True: [(1, 4.0), (1, 0.5)], False: [(0, 2.0), (-1, 0.5), (1, 3.0)]}).split())
-    assert "15 states or more it has the better mean on 2 of 2 data sets and is sooner on 1" in text
+    assert "15 states or more (a limit drawn with the results in view) it has the better mean on 2 of 2" in text
+    assert "data sets and is sooner on 1; where it finds fewer" in text
     assert "where it finds fewer, on 1 and 2 of 3" in text
     assert real._states_told({True: [], False: [(0, 2.0)]}) == ""
+
+
+def test_runs_that_were_added_later_are_named_with_what_the_first_ones_say():
+    def runs(*scores):
+        return [{"score": s, "seconds": 1.0, "ended": True, "states": {"z": 2}, "trace": []} for s in scores]
+
+    found = {name: {} for name in REAL}
+    found["adult"] = {"SplitMerge": runs(*[-10.0] * 10), "Standard3": runs(-12.0, -13.0, -10.0, *[-12.5] * 7)}
+    text = " ".join(real._against(found).split())
+    assert "| more than 4,500 rows | Standard3 | 1 | 1 (1) | 0 | 0 (0) |" in text
+    assert "Adult, where runs are quick, were given more than the 3 planned" in text
+    assert (
+        "By the first 3 runs on each large data set SplitMerge is better than Standard3 on 1 (0) and worse on 0" in text
+    )
+    found["adult"] = {m: own[:3] for m, own in found["adult"].items()}
+    assert "planned" not in real._against(found)
 
 
 def test_races_are_looked_at_as_time_goes_on():
