@@ -269,7 +269,8 @@ def second_condition(table: NDArray[np.float64]) -> bool:
     """Whether a parent's states do not all have their largest elements at the same state of the child (7.3.1).
 
     The source says it of the child's states: their largest elements do not all belong to one state of the parent. Of
-    rows that sum to one that holds always, since no row can be above another everywhere.
+    rows that sum to one that holds always, since no row can be above another everywhere. [Zhang2004] 5.1, from which
+    the source takes it, has it as here.
     """
     return len(table) == 1 or len(set(table.argmax(axis=1).tolist())) > 1
 

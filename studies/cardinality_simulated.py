@@ -203,8 +203,9 @@ def tree_section(kept: Answers) -> str:
 Skeletons of 7, 12 and 18 ternary leaves, as in figures 7.1 to 7.3 of K; "first" has uniform parameters. In the others
 every distribution has an element of at least 0.6, and the largest elements of a table's rows are not all in one column.
 (K's second condition is that the largest elements for different states of the child do not all belong to one state of
-the parent. As it stands it holds always, since no row that sums to one can be above another everywhere; we take it the
-other way round.) The parameters are not published: compare differences and states, not scores. States are those of the
+the parent. As it stands it holds always, since no row that sums to one can be above another everywhere; ours is that of
+[Zhang2004] 5.1, from which K takes it: the largest components of different rows are not all at the same column.) The
+parameters are not published: compare differences and states, not scores. States are those of the
 root, its latent children, and theirs. "local" runs local EM after every operation, as [Karciauskas2005] 7.3.4 proposes.
 {len(runs)} runs ({kept.made("trees")}) of at most {kept.size("trees")["limit"]:g} s; all but HLCStandardFixed, which
 has the time of HLCSplitMerge, end by themselves: {sum(r["ended"] for r in free)} of {len(free)} did.
