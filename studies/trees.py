@@ -228,7 +228,7 @@ def _east_section(kept: Answers) -> str:
         )
     return f"""
 **EAST from other seeds**, and with the restricted likelihood of [ChenZhangWang] instead of the original program's
-stages. ({kept.made("coil, EAST")}.)
+stages; seconds are of a less busy hour than those above. ({kept.made("coil, EAST")}.)
 
 {markdown(["EAST with", "BIC, best first", "processor s"], rows)}"""
 

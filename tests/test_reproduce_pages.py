@@ -19,6 +19,7 @@ from studies import (
     reuters,
     reversible_jump,
     search,
+    search_granularity,
     search_scores,
     searching,
     selection,
@@ -188,3 +189,17 @@ def test_scores_of_dhc_say_how_often_the_skeleton_was_missed():
     text = " ".join(search_scores._recovered(Answers(records)).split())
     assert "AIC 2 of 3 (49 parameters on average)" in text and "BIC 3 of 3" in text
     assert "AIC misses it in 1 of 3 runs and hold-out misses it in 3 of 3 runs here" in text
+
+
+def test_times_of_different_code_are_not_to_be_compared():
+    kept = {"size": {}, "date": "2026-01-01", "cpu": 1.0, "answer": {"seconds": 6.0}}
+    pairs = (("EAST", "old"), ("default (ours)", "new"))
+    records = [{**kept, "part": "granularity", "which": {"method": m}, "commit": c} for m, c in pairs]
+    assert "later code" in search_granularity._other_times(Answers(records))
+    asked = {"data": "d7_5k", "score": "BIC"}
+    records += [
+        {**kept, "part": "four scores", "which": {**asked, "run": i}, "commit": c, "answer": {"seconds": t}}
+        for i, (c, t) in enumerate((("old", 6.0), ("new", 3.0)))
+    ]
+    assert "took 6.0 s on d7_5k then and 3.0 s now" in search_granularity._other_times(Answers(records))
+    assert search_granularity._other_times(Answers([{**r, "commit": "new"} for r in records])) == ""
