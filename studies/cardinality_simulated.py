@@ -9,7 +9,7 @@ import numpy as np
 from latentree import datasets
 from latentree._tree import Tree
 
-from .cardinality_published import COIL, COMPONENTS, PARAMETERISATIONS, SYNTHETIC, TREES
+from .cardinality_published import COIL, COMPONENTS, PARAMETERISATIONS, STOPPED, SYNTHETIC, TREES
 from .cardinality_runs import SEARCHED, widths_of
 from .cardinality_shown import Run, better, curves, gap, half, mean, scored, seconds, significantly, states
 from .page import markdown
@@ -43,9 +43,11 @@ def _lines() -> list[tuple[str, Case, tuple[float, float, float, int]]]:
         for s, sizes in SYNTHETIC.items()
         for n, told in sizes.items()
     ]
+    out += [(tables[s], (s, n, 0), told) for (s, n), told in STOPPED.items()]
     for (s, n), lines in PARAMETERISATIONS.items():
         out += [("6.9" if n == 10**6 else "6.10", (s, n, i), told) for i, told in enumerate(lines) if i]
-    out.sort(key=lambda line: float(line[0].replace("6.10", "6.95")))  # 6.9 comes before 6.10
+    order = list(SYNTHETIC)
+    out.sort(key=lambda line: (float(line[0].replace("6.10", "6.95")), order.index(line[1][0]), line[1][1]))
     return out + [("6.11", (f"{m}:10x2", 10**6, 9), told) for m, told in COMPONENTS.items()]
 
 
@@ -70,6 +72,7 @@ def synthetic_section(kept: Answers) -> str:
     missing = [f"{s} with {n:,} rows" for _, (s, n, _), _, found in lines if not all(m in found for m in KARCIAUSKAS)]
     absent = f" Not run: {', '.join(missing)}." if missing else ""
     size = kept.size("synthetic")
+    made = list({case: (table, case, told, found) for table, case, told, found in made}.values())  # each data set once
     runs = [run for *_, found in made for own in found.values() for run in own]
     own_end = [run for *_, found in made for m in LEARNERS if m != "StandardFixed" for run in found.get(m, [])]
     return f"""
@@ -79,7 +82,9 @@ Drawn from random models of K's structures, whose parameters are not published, 
 from the best mean of a line, with their intervals. A table has a weight for each pattern, so that 10^9 rows cost no
 more than 10^4 where there are few patterns. {len(runs)} runs ({kept.made("synthetic")}) of at most {size["limit"]:g} s;
 of those of Standard3, SplitMerge and screened, {sum(r["ended"] for r in own_end)} of {len(own_end)} ended by
-themselves.{absent} The number of runs is that of K's learners; screened has one where it shows no interval.
+themselves.{absent} The number of runs is that of K's learners; screened has one where it shows no interval. Lines that
+K has in two tables are shown in the first; that of table 6.7 has the data of one of table 6.4. K's own runs with 10^5
+and 10^6 rows of the models of tables 6.4 to 6.6 were stopped after 10 hours, some at very few states.
 
 {markdown([*head, *LEARNERS, "runs"], rows)}
 {_summary(made)}
@@ -198,28 +203,58 @@ def tree_section(kept: Answers) -> str:
 Skeletons of 7, 12 and 18 ternary leaves, as in figures 7.1 to 7.3 of K; "first" has uniform parameters. In the others
 every distribution has an element of at least 0.6, and the largest elements of a table's rows are not all in one column.
 (K's second condition is that the largest elements for different states of the child do not all belong to one state of
-the parent. As it stands it holds always, since no row that sums to one can be above another everywhere; we take it the
-other way round.) The parameters are not published: compare differences and states, not scores. States are those of the
+the parent. As it stands it holds always, since no row that sums to one can be above another everywhere; ours is that of
+[Zhang2004] 5.1, from which K takes it: the largest components of different rows are not all at the same column.) The
+parameters are not published: compare differences and states, not scores. States are those of the
 root, its latent children, and theirs. "local" runs local EM after every operation, as [Karciauskas2005] 7.3.4 proposes.
 {len(runs)} runs ({kept.made("trees")}) of at most {kept.size("trees")["limit"]:g} s; all but HLCStandardFixed, which
 has the time of HLCSplitMerge, end by themselves: {sum(r["ended"] for r in free)} of {len(free)} did.
 
-{markdown(head, rows)}"""
+{markdown(head, rows)}
+{_twelve_section(kept)}"""
+
+
+def _twelve_section(kept: Answers) -> str:
+    """Numbers of states of other models with 12 leaves."""
+    if not kept.has("twelve"):
+        return ""
+    skeleton = datasets.generator("d12").tree
+    learners = ("HLCStandard3", "HLCSplitMerge")
+    found = {
+        m: [_shape(skeleton, [r["answer"]], ordered=True) for r in kept.all("twelve", learner=m)] for m in learners
+    }
+    shapes = sorted({shape for own in found.values() for shape in own}, key=lambda x: (-found[learners[1]].count(x), x))
+    told = TREES["12"][10**4]
+    known = {told.standard3_states: "HLCStandard3", told.split_merge_states: "HLCSplitMerge"}
+    rows = [[shape, known.get(shape, ""), *(str(found[m].count(shape)) for m in learners)] for shape in shapes]
+    number = len(found[learners[0]])
+    above = sum(
+        better([a["answer"]], [b["answer"]]) > 0
+        for a, b in zip(*(kept.all("twelve", learner=m) for m in reversed(learners)), strict=True)
+    )
+    true = _shape(
+        skeleton, [{"score": 0.0, "states": dict(zip(skeleton.names, skeleton.cardinality.tolist(), strict=True))}]
+    )
+    return f"""**Which numbers of states** 12 leaves and 10^4 rows lead to depends on the parameters: {number} more
+models drawn in the same way, one run of each learner. The models themselves have {true}; states are in order within a
+level. HLCSplitMerge is above HLCStandard3 by more than 1 on {above}. {kept.made("twelve").capitalize()}.
+
+{markdown(["states found", "K's result of", *(f"{m}: models" for m in learners)], rows)}"""
 
 
 def _long(minutes: int) -> str:
     return f"{minutes // 60} h" if minutes >= 1000 else f"{minutes} min"
 
 
-def _shape(skeleton: Tree, runs: Sequence[Run]) -> str:
+def _shape(skeleton: Tree, runs: Sequence[Run], *, ordered: bool = False) -> str:
     """States of the best run, level by level, in the form that [Karciauskas2005] gives them."""
     found = max(runs, key=lambda run: run["score"])["states"]
     depth = [len(skeleton.path_from_root(int(z))) for z in skeleton.latent]
     levels = [
-        ",".join(str(found[skeleton.names[z]]) for z, at in zip(skeleton.latent, depth, strict=True) if at == level)
+        [int(found[skeleton.names[z]]) for z, at in zip(skeleton.latent, depth, strict=True) if at == level]
         for level in sorted(set(depth))
     ]
-    return ":".join(levels)
+    return ":".join(",".join(map(str, sorted(own) if ordered else own)) for own in levels)
 
 
 def tree_panels(kept: Answers) -> list[Panel]:

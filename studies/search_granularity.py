@@ -218,11 +218,26 @@ errors. "Skeletons" counts the runs that found the generating tree, numbers of s
 {_lower(cases, names)}
 
 Time, steps, the step of the first introduction of a state (SI), and "fat" latents, which have more than the three
-states of the generator's:
+states of the generator's.{_other_times(kept)}
 
 {markdown(heads[1], course)}
 {_earlier(cases)}
 {_growth(cases)}{_free(cases)}"""
+
+
+def _other_times(kept: Answers) -> str:
+    """Whether methods were timed with different states of the code, and what one task took with each."""
+    code = {label: {r["commit"] for r in kept.all("granularity", method=label)} for label in ("EAST", "default (ours)")}
+    if code["EAST"] & code["default (ours)"] or not all(code.values()):
+        return ""
+    text = " Seconds of the default are of later code, and of an hour in which the machine was quicker"
+    timed: dict[bool, list[float]] = {True: [], False: []}
+    for r in kept.all("four scores", data="d7_5k", score="BIC"):
+        timed[r["commit"] in code["default (ours)"]].append(r["answer"]["seconds"])
+    if all(timed.values()):
+        then, now = (float(np.mean(timed[late])) for late in (False, True))
+        text += f" (DHC by BIC, below, took {then:.1f} s on d7_5k then and {now:.1f} s now)"
+    return text + ": do not compare them with those of EAST0 and EAST."
 
 
 def _number(text: str) -> float:

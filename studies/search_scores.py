@@ -121,14 +121,15 @@ starts. ({kept.made("four scores")}.)
 
 def _recovered(kept: Answers) -> str:
     """How often each score finds the generator's skeleton, and what its models have on average."""
-    told, found = [], {}
+    told, found, runs = [], {}, 0
     for label in SCORES:
         own = [r["answer"] for r in kept.all("four scores", score=label) if "kl" in r["answer"]]
         found[label], size = sum(a["recovered"] for a in own), np.mean([a["parameters"] for a in own])
-        told.append(f"{label} {found[label]} of {len(own)} ({size:.0f} parameters on average)")
-    worse = [label for label in ("AIC", "hold-out") if found[label] < found["BIC"]]
+        runs = len(own)
+        told.append(f"{label} {found[label]} of {runs} ({size:.0f} parameters on average)")
+    worse = [f"{m} misses it in {runs - found[m]} of {runs} runs" for m in ("AIC", "hold-out")]
     return f"""On the synthetic data the generator's skeleton is found by {", ".join(told)}. Of the two scores that do
-worse in the source, {" and ".join(worse) or "none"} {"do" if len(worse) > 1 else "does"} so here."""
+worse in the source, {" and ".join(worse)} here."""
 
 
 def _real(kept: Answers) -> str:

@@ -11,6 +11,8 @@ from cli.test_cli_docs import is_shown
 from test_architecture import ORDER
 
 import latentree
+from latentree.cardinality import DIRECTIONS
+from latentree.cardinality._registry import learning_methods
 from latentree.score import SCORES
 from latentree.search import METHODS
 
@@ -39,6 +41,14 @@ def test_the_guide_tells_the_truth(page, tmp_path, monkeypatch, capsys):
         exec(compile(code, page.name, "exec"), names)
         printed = capsys.readouterr().out
         assert not shown or is_shown(shown, printed), f"{code}\n{printed}"
+
+
+def test_the_guide_names_every_learner_and_direction():
+    guide = (DOCS / "guides" / "latent-class-analysis.md").read_text("utf-8")
+    named = "|".join(re.findall(r"^\| (`.*?) \|", guide, flags=re.MULTILINE))
+    assert all(f"`{name}`" in named for name in learning_methods())
+    (line,) = re.findall(r"`--set direction=(.*?)\)", guide)
+    assert set(re.findall(r"\w+", line)) - {"or"} >= set(DIRECTIONS)
 
 
 @pytest.mark.parametrize("page", WRITTEN, ids=[str(page.relative_to(DOCS)) for page in WRITTEN])

@@ -19,6 +19,8 @@ from studies import (
     reuters,
     reversible_jump,
     search,
+    search_granularity,
+    search_scores,
     searching,
     selection,
     tree_pictures,
@@ -157,3 +159,47 @@ def test_the_guide_to_estimation_says_what_the_study_found():
     for label in ("GCG", "EM-eta", "EG-eta", "CG", "GP-eta", "EM", "winner-take-all"):
         told = kept.of("default", method=label)
         assert f"| `{label.lower()}` | {told['passes']:.2g} | {told['time']:.2g} | {told['lower']} |" in guide
+
+
+def test_more_runs_of_east_are_shown_best_first():
+    kept = {"part": "coil, EAST", "size": {}, "date": "2026-01-01", "commit": "c", "cpu": 60.0}
+    stages = list(trees.EAST)
+    ends = [(stages[0], 0, -51_700.0, 12.0), (stages[0], 1, -51_600.04, 18.4), (stages[1], 0, -51_500.0, 20.0)]
+    records = [
+        {**kept, "which": {"stages": s, "run": i}, "answer": {"bic": bic, "seconds": t, "latents": 20}}
+        for s, i, bic, t in ends
+    ]
+    text = trees._east_section(Answers(records))
+    assert f"| {stages[0]} | -51,600.0, -51,700.0 | 12 to 18 |" in text
+    assert f"| {stages[1]} | -51,500.0 | 20 to 20 |" in text
+    assert trees._east_section(Answers([])) == ""
+
+
+def test_scores_of_dhc_say_how_often_the_skeleton_was_missed():
+    kept = {"part": "four scores", "size": {}, "date": "2026-01-01", "commit": "c", "cpu": 1.0}
+    records = [
+        {
+            **kept,
+            "which": {"data": "d7_1k", "score": label, "run": i},
+            "answer": {"kl": 0.1, "parameters": 49, "recovered": label != "hold-out" and (label != "AIC" or i > 0)},
+        }
+        for label in search_scores.SCORES
+        for i in range(3)
+    ]
+    text = " ".join(search_scores._recovered(Answers(records)).split())
+    assert "AIC 2 of 3 (49 parameters on average)" in text and "BIC 3 of 3" in text
+    assert "AIC misses it in 1 of 3 runs and hold-out misses it in 3 of 3 runs here" in text
+
+
+def test_times_of_different_code_are_not_to_be_compared():
+    kept = {"size": {}, "date": "2026-01-01", "cpu": 1.0, "answer": {"seconds": 6.0}}
+    pairs = (("EAST", "old"), ("default (ours)", "new"))
+    records = [{**kept, "part": "granularity", "which": {"method": m}, "commit": c} for m, c in pairs]
+    assert "later code" in search_granularity._other_times(Answers(records))
+    asked = {"data": "d7_5k", "score": "BIC"}
+    records += [
+        {**kept, "part": "four scores", "which": {**asked, "run": i}, "commit": c, "answer": {"seconds": t}}
+        for i, (c, t) in enumerate((("old", 6.0), ("new", 3.0)))
+    ]
+    assert "took 6.0 s on d7_5k then and 3.0 s now" in search_granularity._other_times(Answers(records))
+    assert search_granularity._other_times(Answers([{**r, "commit": "new"} for r in records])) == ""

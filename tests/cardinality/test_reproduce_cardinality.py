@@ -7,8 +7,18 @@ import json
 
 import numpy as np
 import pytest
-from studies import cardinality, cardinality_real as real, cardinality_runs, cardinality_shown as shown, reuters
+from studies import (
+    cardinality,
+    cardinality_real as real,
+    cardinality_runs,
+    cardinality_shown as shown,
+    cardinality_simulated as simulated,
+    reuters,
+)
 from studies.cardinality_published import LARGE, REAL, SYNTHETIC
+from studies.parts import Answers
+
+from latentree import datasets
 
 
 def test_a_few_runs_make_a_page_that_says_which_are_missing(tmp_path):
@@ -81,6 +91,11 @@ def test_text_tables_have_the_words_that_tell_most_about_a_topic(tmp_path):
     pytest.importorskip("sklearn")
     table = reuters.text_table("corn4", tmp_path)
     assert sorted(table.names) == ["harvest", "maize", "net", "profit"] and table.weights.sum() == 12
+    told, tables = reuters.described(tmp_path, "bodies without titles")
+    assert told["documents"] == 12 and told["training"] == 6 and set(told["chosen"]) == set(tables)
+    assert sorted(told["chosen"]["corn10"]) == ["harvest", "profit", "reports"]  # fewer than ten words, and no title
+    digits, _ = reuters.described(tmp_path, "digits count as letters")
+    assert digits["words"] == reuters.described(tmp_path, "as here")[0]["words"]  # each number is in one document only
 
 
 def test_traces_tell_what_adjusting_and_merging_did():
@@ -88,7 +103,94 @@ def test_traces_tell_what_adjusting_and_merging_did():
     run = {"score": -7.0, "seconds": 1.0, "ended": True, "states": {"z": 1}, "trace": trace}
     assert real._steps(run, "adjust") == [2] and real._gained(run, "merge") and not real._gained(run, "split")
     text = real._adjusted({**{name: {} for name in real.REAL}, "page": {"SplitMerge": [run]}})
+    assert "raised the mean by more than 1 on 1 of these 1 data sets (0\nsignificantly)" in text
     assert "| Page | -22766.6 | -22831.0 | -7.0 (1; 1.0 s; 1) | -9.0 (2; 0.20 s; 1) |" in text
+
+
+def test_races_are_counted_by_how_many_states_were_found():
+    text = " ".join(real._states_told({True: [(1, 4.0), (1, 0.5)], False: [(0, 2.0), (-1, 0.5), (1, 3.0)]}).split())
+    assert "15 states or more (a limit drawn with the results in view) it has the better mean on 2 of 2" in text
+    assert "data sets and is sooner on 1; where it finds fewer" in text
+    assert "where it finds fewer, on 1 and 2 of 3" in text
+    assert real._states_told({True: [], False: [(0, 2.0)]}) == ""
+
+
+def test_runs_that_were_added_later_are_named_with_what_the_first_ones_say():
+    def runs(*scores):
+        return [{"score": s, "seconds": 1.0, "ended": True, "states": {"z": 2}, "trace": []} for s in scores]
+
+    found = {name: {} for name in REAL}
+    found["adult"] = {"SplitMerge": runs(*[-10.0] * 10), "Standard3": runs(-12.0, -13.0, -10.0, *[-12.5] * 7)}
+    text = " ".join(real._against(found).split())
+    assert "| more than 4,500 rows | Standard3 | 1 | 1 (1) | 0 | 0 (0) |" in text
+    assert "Adult, where runs are quick, were given more than the 3 planned" in text
+    assert (
+        "By the first 3 runs on each large data set SplitMerge is better than Standard3 on 1 (0) and worse on 0" in text
+    )
+    found["adult"] = {m: own[:3] for m, own in found["adult"].items()}
+    assert "planned" not in real._against(found)
+
+
+def test_races_are_looked_at_as_time_goes_on():
+    def runs(*steps):
+        return [{"score": steps[-1][1], "trace": [[t, score, "split", 2] for t, score in steps], "seconds": 0.5}]
+
+    answer = {
+        "limit": 0.5,
+        "Standard": runs((0.01, -12000.0), (0.2, -11100.0)),
+        "Splitting": runs((0.01, -11500.0), (0.4, -11150.0)),
+    }
+    kept = {"part": "anytime", "size": {}, "date": "2026-01-01", "commit": "c", "cpu": 1.0, "answer": answer}
+    text = real._lead(Answers([{**kept, "which": {"data": "soybean"}}]))
+    assert "| Soybean | +500.0 | +500.0 | +500.0 | -400.0 | -50.0 |  |  |  |  |  |" in text
+    assert "ahead by more than 1 on 1 data sets and behind on 0" in " ".join(text.split())
+    assert "after 0.20 s on Soybean" in text  # K's -11180.7
+
+
+def test_readings_of_the_text_data_are_shown_beside_the_source():
+    found = {"corn10": [-10300.81, 7], "crude10": [-10451.1, 6], "earn10": [-26434.8, 12]}
+    answer = {
+        "documents": 9,
+        "training": 6,
+        "words": 13572,
+        "chosen": {name: ["a", "b"] for name in found},
+        "found": found,
+    }
+    kept = {"part": "texts", "size": {}, "date": "2026-01-01", "commit": "c", "cpu": 1.0, "answer": answer}
+    text = real._texts_told(Answers([{**kept, "which": {"reading": "as here"}}]))
+    assert "| as here | 13,572 | -10300.8 (7) | -10451.1 (6) | -26434.8 (12) |" in text
+    assert "| K | 15,715 | -10339.1 (8) | -10491.3 (6) | -26380.7 (10) |" in text and "Corn10 a, b;" in text
+    assert real._texts_told(Answers([])) == ""
+
+
+def test_the_line_that_two_tables_have_is_shown_in_both():
+    """Of 6.4, and of 6.7 without a limit."""
+    assert [table for table, case, _ in simulated._lines() if case == ("10:15x2", 10**5, 0)] == ["6.4", "6.7"]
+
+
+def test_twelve_leaves_are_counted_by_their_states():
+    tree = datasets.generator("d12").tree
+    states = {tree.names[z]: 3 for z in tree.latent}
+
+    def record(model, learner, score, **other):
+        run = {"score": score, "states": {**states, **other}, "seconds": 1.0, "ended": True, "trace": []}
+        which = {"model": model, "learner": learner, "run": 0}
+        kept = {"part": "twelve", "size": {}, "date": "2026-01-01", "commit": "c", "cpu": 1.0}
+        return {**kept, "which": which, "answer": run}
+
+    last = tree.names[tree.latent[-1]]
+    text = simulated._twelve_section(
+        Answers(
+            [
+                record(0, "HLCStandard3", -9.0, **{last: 2}),
+                record(1, "HLCStandard3", -9.0),
+                record(0, "HLCSplitMerge", -5.0, **{last: 2}),
+                record(1, "HLCSplitMerge", -9.5, **{last: 2}),
+            ]
+        )
+    )
+    assert "| 3:3,3:2,3,3,3 |  | 1 | 2 |" in text and "| 3:3,3:3,3,3,3 |  | 1 | 0 |" in text
+    assert "by more than 1 on 1" in " ".join(text.split())
 
 
 def test_a_limit_is_of_work_and_parts_are_named(capsys):
