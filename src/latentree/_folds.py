@@ -13,16 +13,10 @@ from ._table import Table
 from ._types import FloatArray
 from .errors import Advice, DataError, Parameter, bad_parameter
 
-__all__ = ["block_weights", "check_row_order", "fold_weights", "sorted_by", "training_parts"]
+__all__ = ["block_weights", "check_row_order", "fold_weights", "has_row_order", "training_parts"]
 
 MOST_CASES = 10**9
 """Above this, cases are dealt out independently of each other: the parts then have about the same size, not exactly."""
-
-SORTED = 0.1
-"""Rows are sorted by a variable if it has at most this share of the runs that shuffled rows have on average."""
-
-LEAST_CHANGES = 20
-"""With fewer changes to expect, a few rows that happen to stand together would make a table look sorted."""
 
 
 def fold_weights(table: Table, n_folds: int, *, seed: int = 0, labels: Sequence[Hashable] | None = None) -> FloatArray:
@@ -127,44 +121,22 @@ def check_row_order(data: Data) -> None:
         )
 
 
-def sorted_by(table: Table) -> str | None:
-    """Return the variable by which the rows are sorted, if they are by one: then new rows may be unlike those at hand.
+def has_row_order(table: Table, runs: int) -> bool:
+    """Return whether the order of the rows is known, and they change at least ``runs`` - 1 times from one to the next.
 
-    The rows are sorted by a variable if it has a tenth of the runs (equal values in succession) that shuffled rows have
-    on average, or fewer. Equal rows in succession count as one, as if they were one with a weight. Of shuffled rows
-    hardly any table in a hundred million looks like that. Distinct rows with counts have no order, and tables of a few
-    dozen distinct rows have too few runs to tell.
-
-    Parameters
-    ----------
-    table : Table
-        The data, in the order of their rows.
-
-    Returns
-    -------
-    str or None
-        The variable with the smallest share of the runs to expect.
+    Equal rows in succession count as one, as if they were one with a weight: a table of a few different rows, each
+    repeated, says nothing by its order. Distinct rows with counts have none.
 
     Examples
     --------
-    >>> codes = [[i // 20, i % 3] for i in range(60)]
-    >>> shuffled = np.random.default_rng(0).permutation(codes)
-    >>> sorted_by(Table.from_codes(codes, [3, 3])), sorted_by(Table.from_codes(shuffled, [3, 3]))
-    ('x1', None)
+    >>> table = Table.from_codes([[0], [1], [1], [0]])
+    >>> has_row_order(table, 3), has_row_order(table, 4), has_row_order(table.without_order(), 1)
+    (True, False, False)
     """
     if table.row_weights is None or _are_counts(table):
-        return None
+        return False
     pattern = table.inverse[table.inverse >= 0]
-    pattern = pattern[np.flatnonzero(np.r_[True, pattern[1:] != pattern[:-1]])]
-    found = []
-    for name, column in zip(table.names, table.codes.T, strict=True):
-        values = column[pattern]
-        counts = np.bincount(values.astype(np.intp) + 1).astype(float)  # a missing cell is a value like any other
-        expected = 1 + len(values) - float(counts @ counts) / len(values)  # the mean over all orders
-        runs = 1 + np.count_nonzero(values[1:] != values[:-1])
-        if expected >= LEAST_CHANGES and runs <= SORTED * expected:
-            found.append((runs / expected, name))
-    return min(found)[1] if found else None
+    return bool(1 + np.count_nonzero(pattern[1:] != pattern[:-1]) >= runs)
 
 
 def _are_counts(table: Table) -> bool:

@@ -45,10 +45,10 @@ def test_rows_that_are_impossible_are_counted_not_added():
 def test_estimates_that_were_not_tried_have_empty_cells():
     told = {"sum": -4.0, "squares": 10.0, "impossible": 0}
     own = [{"test": {"defaults": told, "prior 2": told}, "test_rows": 3, "best": -4.0, "strength": 10.0}]
-    assert new_rows._shown(own, "at random") == new_rows._sorted(own) == ""
+    assert new_rows._shown(own, "at random") == new_rows._drift(own) == ""
     assert new_rows._judged(own, "defaults") == ["-0.00", "yes"] and new_rows._pulls(own) == "10"
-    own.append({**own[0], "strengths": [0.1, 316.0], "sorted_by": "a"})
-    assert new_rows._sorted(own) == "a (1)" and new_rows._pulls(own) == "0.1 to 316"
+    own.append({**own[0], "strengths": [0.1, 316.0], "drift": 0.171})
+    assert new_rows._drift(own) == "17 (1 folds)" and new_rows._pulls(own) == "0.1 to 316"
 
 
 def test_generated_rows_follow_from_their_seed_and_every_rule_is_kept():

@@ -246,7 +246,7 @@ def prior_option(section: str, default: str | None) -> Callable[[Function], Func
         section,
         "What keeps probabilities away from 0 and 1: the Dirichlet parameter of every distribution, 1 being flat; "
         "shuffled, chosen by rows held out at random; blocks, chosen by rows that stand together in the data, for new "
-        "rows from another time or place; auto, blocks if the rows are sorted by a column, otherwise shuffled; or "
+        "rows from another time or place; auto, blocks if they are unlike the other rows, otherwise shuffled; or "
         "none, maximum likelihood. "
         f"Default: {usual}.",
         type=LEARNER_PRIOR,

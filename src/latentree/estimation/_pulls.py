@@ -9,7 +9,7 @@ from typing import Literal
 
 import numpy as np
 
-from .._folds import block_weights, fold_weights, training_parts
+from .._folds import block_weights, fold_weights, has_row_order, training_parts
 from .._model import Model, normalised
 from .._table import Table
 from .._types import FloatArray
@@ -17,7 +17,18 @@ from ..engine._plan import Plan
 from ..runner import Budget, Clock, StopReason
 from ._em import EmRuns
 
-__all__ = ["DEFAULT_PULL", "FOLDS", "STRENGTHS", "Choice", "Pull", "Towards", "by_node", "choose_pull", "flat_prior"]
+__all__ = [
+    "DEFAULT_PULL",
+    "FOLDS",
+    "STRENGTHS",
+    "Choice",
+    "Pull",
+    "Towards",
+    "by_node",
+    "choose_by_order",
+    "choose_pull",
+    "flat_prior",
+]
 
 Towards = Literal["uniform", "marginal"]
 WAYS: tuple[Towards, ...] = ("uniform", "marginal")
@@ -48,6 +59,16 @@ STEP_GAIN = 3.0
 
 A change of what it is pulled towards counts as a step. With 0 and 1, tables of 150 generated rows chose by chance.
 """
+
+DRIFT, ERRORS = 0.05, 3.0
+"""The order of rows matters if blocks held out are less probable than cases drawn at random by more than this: a share
+of the log-likelihood, and so many standard errors.
+
+Of the data sets tried, those in no plain order lose 3 % at most, those that are sorted 6 to 39 %.
+"""
+
+RUNS = 10
+"""Different rows in succession that a block must have on average, for its order to say anything."""
 
 WORK = 1e11
 """Above this many products (distinct rows times probabilities times steps), fewer parts are held out in turn."""
@@ -130,6 +151,9 @@ class Choice:
         What ended the choice before its time.
     pulls : tuple of Pull or None
         The pull of each node's table, if they were chosen one by one.
+    drift : float or None
+        By how much of their log-likelihood blocks are less probable than cases drawn at random, if that is why they
+        were held out.
     """
 
     pull: Pull
@@ -139,6 +163,7 @@ class Choice:
     folds: int | None
     stopped: StopReason | None = None
     pulls: tuple[Pull, ...] | None = None
+    drift: float | None = None
 
     def flat_prior(self, model: Model, weight: float) -> FloatArray:
         """Return Dirichlet parameters laid out like those of a model, the one that the choice was made for."""
@@ -225,6 +250,32 @@ def choose_pull(
     how = "blocks" if blocks else "cross-validation" if len(parts) > 1 else "hold-out"
     means = {own: mean for own, (mean, _) in trial.tried.items()}
     return Choice(pull, means, trial.best()[1], how, len(parts), trial.stopped, pulls)
+
+
+def choose_by_order(
+    model: Model, table: Table, *, clock: Clock, n_jobs: int = 1, labels: Sequence[Hashable] | None = None
+) -> Choice:
+    """Choose a pull by blocks if the order of the rows matters for new rows, and by cases drawn at random if not.
+
+    It matters if blocks of rows that stand together are less probable, held out, than cases drawn at random: by more
+    than 5 % of the log-likelihood, and by more than three standard errors. Then the rows differ from one end of the
+    table to the other, by time, place or because they are sorted, and new rows may be unlike those at hand. Of rows in
+    no particular order this never comes out, so that their order makes no difference. Parameters as for
+    :func:`choose_pull`.
+    """
+    at_random = choose_pull(model, table, budget=clock, n_jobs=n_jobs, labels=labels)
+    if not at_random.tried or at_random.stopped or not has_row_order(table, RUNS * BLOCKS):
+        return at_random
+    trial = _Trial(model, _parts(model, table, True, None), clock, n_jobs, blocks=True)
+    if not trial.tries(at_random.pull):
+        return at_random
+    mean, error = trial.tried[at_random.pull]
+    before = at_random.tried[at_random.pull]
+    lost = before - mean
+    if lost <= DRIFT * abs(before) or lost <= ERRORS * math.hypot(error, at_random.error):
+        return at_random
+    chosen = choose_pull(model, table, blocks=True, budget=clock, n_jobs=n_jobs)
+    return replace(chosen, drift=lost / abs(before)) if chosen.tried else replace(at_random, stopped=chosen.stopped)
 
 
 def _parts(model: Model, table: Table, blocks: bool, labels: Sequence[Hashable] | None) -> list[tuple[Table, Table]]:

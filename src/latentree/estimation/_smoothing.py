@@ -11,7 +11,7 @@ from typing import Any, Literal, get_args
 import numpy as np
 
 from .._data import Data
-from .._folds import check_row_order, sorted_by
+from .._folds import check_row_order
 from .._model import Counts, Model, normalised
 from .._options import AnyOf, Number, OneOf
 from .._table import as_table
@@ -23,13 +23,13 @@ from ._classes import reordered_states
 from ._em import fit_em
 from ._em_options import EmOptions
 from ._fit import Fit, Prior, evaluate, pseudo_counts
-from ._pulls import FOLDS, Choice, Pull, Towards, by_node, choose_pull, flat_prior
+from ._pulls import FOLDS, Choice, Pull, Towards, by_node, choose_by_order, choose_pull, flat_prior
 
 __all__ = ["AnyPrior", "ChosenPrior", "Estimate", "LearnerPrior", "check_prior", "smoothed", "smoothed_classes"]
 
 ChosenPrior = Literal["auto", "shuffled", "blocks"]
 """Priors that are chosen by rows held out: at random (``"shuffled"``), in blocks of rows that stand together
-(``"blocks"``), or in blocks if the rows are sorted and at random if not (``"auto"``)."""
+(``"blocks"``), or in blocks if the order of the rows matters and at random if not (``"auto"``)."""
 
 LearnerPrior = float | Literal["auto"] | None
 """What searches take for a prior: None (maximum likelihood), a Dirichlet parameter of at least 1, or "auto"."""
@@ -75,8 +75,9 @@ class Estimate:
         In how many parts of the data it was tried on the other cases.
     pulls : mapping of str to Pull, or None
         The pull of each node's table, if they are not the same for all.
-    sorted_by : str or None
-        The variable by which the rows are sorted, if that is why blocks were held out.
+    drift : float or None
+        By how much of their log-likelihood rows that stand together are less probable, held out, than rows drawn at
+        random, if that is why blocks were held out.
     """
 
     kind: Literal["ml", "map"]
@@ -87,7 +88,7 @@ class Estimate:
     chosen: str = "given"
     folds: int | None = None
     pulls: Mapping[str, Pull] | None = None
-    sorted_by: str | None = None
+    drift: float | None = None
 
     def to_plain(self) -> dict[str, Any]:
         """Return plain values, as reports and files have them."""
@@ -100,7 +101,7 @@ class Estimate:
             "chosen": self.chosen,
             "folds": self.folds,
             "strengths": None if self.pulls is None else list(self._range),
-            "sorted_by": self.sorted_by,
+            "drift": self.drift,
             "text": self.text,
         }
 
@@ -146,25 +147,25 @@ class Estimate:
             "search": ", as the search does; cases held out ended EM and chose the numbers of states",
         }.get(self.chosen, "")
         cases = "1 case" if self.strength == 1 else f"{_number(self.strength)} cases"
-        pulled = f"he probabilities are pulled towards {plain}, by {cases} for each distribution{why}; {own}."
-        return f"{self._why_blocks}{'t' if self.sorted_by else 'T'}{pulled}"
+        pulled = f"The probabilities are pulled towards {plain}, by {cases} for each distribution{why}; {own}."
+        return f"{self._why_blocks}{pulled}"
 
     @property
     def _why_blocks(self) -> str:
-        if self.sorted_by is None:
+        if self.drift is None:
             return ""
         return (
-            f"The rows are sorted by '{self.sorted_by}', so new rows may be unlike those at hand (if not, learn with "
-            "the prior 'shuffled'): "
+            f"Rows that stand together are unlike the others: held out, their log-likelihood is {self.drift:.0%} lower "
+            "than that of rows drawn at random. New rows may be unlike these, too; if not, learn with the prior "
+            "'shuffled'. "
         )
 
     @property
     def _by_table(self) -> str:
         low, high = map(_number, self._range)
         cases = f"{low} cases" if low == high else f"{low} to {high} cases"
-        start = "t" if self.sorted_by else "T"
         return (
-            f"{start}he probabilities are pulled towards equal ones or those of the variable alone, each table by as "
+            f"The probabilities are pulled towards equal ones or those of the variable alone, each table by as "
             f"many cases ({cases} for each distribution) as {_blocks(self.folds)}"
         )
 
@@ -198,8 +199,8 @@ def smoothed(
     prior : float, "auto", "shuffled", "blocks" or None
         None leaves it there; a number is the Dirichlet parameter of every distribution, at least 1. The others are
         chosen by :func:`choose_pull`, and leave no probability at zero: ``"shuffled"`` by cases held out at random,
-        ``"blocks"`` by rows that stand together in the data, ``"auto"`` by blocks if the rows are sorted by one of the
-        variables (:func:`latentree._folds.sorted_by`), and at random if not.
+        ``"blocks"`` by rows that stand together in the data, ``"auto"`` by blocks if the order of the rows matters
+        for new rows (:func:`choose_by_order`), and at random if not.
     budget : Budget, optional
         Most time. When it is over, what there is is taken; with a prior above 1 that has no zeros either.
     n_jobs : int
@@ -241,10 +242,12 @@ def _smoothed(
     centred, table = _centred(fit.model), as_table(fit.table)
     own: Prior
     if isinstance(prior, str):
-        column = sorted_by(table) if prior == "auto" else None
-        blocks = prior == "blocks" or column is not None
-        choice = choose_pull(centred, table, blocks=blocks, budget=clock, n_jobs=n_jobs, labels=labels)
-        own, estimate, stopped = choice.flat_prior(centred, table.weight), _of(choice, centred, column), choice.stopped
+        if prior == "auto":
+            choice = choose_by_order(centred, table, clock=clock, n_jobs=n_jobs, labels=labels)
+        else:
+            blocks = prior == "blocks"
+            choice = choose_pull(centred, table, blocks=blocks, budget=clock, n_jobs=n_jobs, labels=labels)
+        own, estimate, stopped = choice.flat_prior(centred, table.weight), _of(choice, centred), choice.stopped
     else:
         own, estimate, stopped = float(prior), Estimate("map", math.nan, prior=float(prior)), None
     pseudo = pseudo_counts(centred.tree, own)
@@ -269,9 +272,9 @@ def _smoothed(
     return again, replace(estimate, log_likelihood=again.log_likelihood)
 
 
-def _of(choice: Choice, model: Model, column: str | None) -> Estimate:
+def _of(choice: Choice, model: Model) -> Estimate:
     """What an estimate says of a choice; its log-likelihood is not known yet."""
-    known = Estimate("map", math.nan, chosen=choice.chosen, folds=choice.folds, sorted_by=column)
+    known = Estimate("map", math.nan, chosen=choice.chosen, folds=choice.folds, drift=choice.drift)
     if choice.pulls is None or len(set(choice.pulls)) == 1:
         pull = choice.pull if choice.pulls is None else choice.pulls[0]
         return replace(known, strength=pull.strength, towards=pull.towards)

@@ -74,8 +74,8 @@ class LatentClass(NewRows, Relating, ClassPredictor, RowDensity, ModelEstimator)
         for some variables by name. ``"shuffled"`` fits by maximum likelihood, then pulls the probabilities towards
         plain distributions, as far as rows held out at random say (:func:`latentree.estimation.smoothed`).
         ``"blocks"`` holds out rows that stand together, for new rows from another time or place, and depends on the
-        order of rows. ``"auto"`` is ``"blocks"`` if the rows are sorted by a column, and ``"shuffled"`` if not. None is
-        maximum likelihood.
+        order of rows. ``"auto"`` is ``"blocks"`` if rows that stand together are unlike the others, and ``"shuffled"``
+        if not. None is maximum likelihood.
     bins : int, dict or None, default None
         How to cut continuous columns: into that many bins of equal frequency, or for each column by name into how many
         bins or at which edges. Every column of an array of floats counts as continuous when this is an int.

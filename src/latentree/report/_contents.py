@@ -270,7 +270,7 @@ class EstimateContents(TypedDict):
     chosen: str
     folds: int | None
     strengths: list[float] | None
-    sorted_by: str | None
+    drift: float | None
     text: str
 
 
