@@ -27,7 +27,7 @@ from latentree._variables import numbered
 from latentree.engine._plan import Plan
 from latentree.estimation import evaluate, smoothed
 from latentree.estimation._em import EmRuns
-from latentree.estimation._pulls import STEP_GAIN, STRENGTHS, Pull, choose_by_order, choose_pull
+from latentree.estimation._pulls import STEP_GAIN, STRENGTHS, Pull, choose_pull, drift
 from latentree.estimation._smoothing import Estimate, _counts_like
 from latentree.infer import sample_table
 from latentree.runner import Budget, StopReason
@@ -157,12 +157,18 @@ def test_blocks_of_sorted_rows_choose_a_stronger_pull(seed):
 
 def test_the_default_looks_whether_rows_that_stand_together_are_unlike_the_others():
     table = sorted_table()
-    run = lt.learn(table, rng=np.random.default_rng(0), **QUICK)
-    blocks = lt.learn(table, prior="blocks", rng=np.random.default_rng(0), **QUICK)
-    assert np.array_equal(run.model.parameters, blocks.model.parameters)
+    run, blocks, at_random = (
+        lt.learn(table, prior=prior, rng=np.random.default_rng(0), **QUICK) for prior in ("auto", "blocks", "shuffled")
+    )
+    both = (blocks.model.parameters + at_random.model.parameters) / 2
+    assert (
+        run.model.parameters == pytest.approx(both, abs=1e-12) and run.fit.log_likelihood == blocks.fit.log_likelihood
+    )
     assert run.estimate.drift > 0.05 and blocks.estimate.drift is None
     assert f"{run.estimate.drift:.0%} lower" in run.estimate.text and "'shuffled'" in run.estimate.text
     assert "lower" not in blocks.estimate.text and run.estimate.to_plain()["drift"] == run.estimate.drift
+    assert run.estimate.chosen == "both" and run.estimate.dirichlet(run.model, 1.0) is None
+    assert run.estimate.log_likelihood == pytest.approx(log_likelihood(run.model, table))
     rows = table.codes[table.inverse][np.random.default_rng(5).permutation(600)]
     other = Table.from_codes(rows, table.variables)
     models = [
@@ -272,15 +278,14 @@ def test_drift_is_what_blocks_lose():
     table = Table.from_codes(codes, [2, 2])
     fit = lt.fit_classes(table, 1, rng=np.random.default_rng(0))
     at_random = choose_pull(fit.model, table)
-    choice = choose_by_order(fit.model, table, clock=Budget().start())
-    assert choice.chosen == "blocks"
+    lost = drift(fit.model, table, at_random, clock=Budget().start())
     strength, towards = at_random.pull.strength, at_random.pull.towards
     mean = 0.0
     for v, rest in ((0, np.array([240, 300])), (1, np.array([180, 360]))):
         plain = np.full(2, 0.5) if towards == "uniform" else (rest + 0.5) / 541
         p = (rest + strength * plain) / (540 + strength)
         mean += np.log(p[0]) if v == 0 else (np.log(p[0]) + 2 * np.log(p[1])) / 3
-    assert choice.drift == pytest.approx(mean / at_random.tried[at_random.pull] - 1, abs=1e-9)
+    assert lost == pytest.approx(mean / at_random.tried[at_random.pull] - 1, abs=1e-9)
 
 
 def test_tables_that_lost_the_order_of_their_rows_are_refused(tmp_path):

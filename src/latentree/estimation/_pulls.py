@@ -25,8 +25,8 @@ __all__ = [
     "Pull",
     "Towards",
     "by_node",
-    "choose_by_order",
     "choose_pull",
+    "drift",
     "flat_prior",
 ]
 
@@ -151,9 +151,6 @@ class Choice:
         What ended the choice before its time.
     pulls : tuple of Pull or None
         The pull of each node's table, if they were chosen one by one.
-    drift : float or None
-        By how much of their log-likelihood blocks are less probable than cases drawn at random, if that is why they
-        were held out.
     """
 
     pull: Pull
@@ -163,7 +160,6 @@ class Choice:
     folds: int | None
     stopped: StopReason | None = None
     pulls: tuple[Pull, ...] | None = None
-    drift: float | None = None
 
     def flat_prior(self, model: Model, weight: float) -> FloatArray:
         """Return Dirichlet parameters laid out like those of a model, the one that the choice was made for."""
@@ -252,30 +248,24 @@ def choose_pull(
     return Choice(pull, means, trial.best()[1], how, len(parts), trial.stopped, pulls)
 
 
-def choose_by_order(
-    model: Model, table: Table, *, clock: Clock, n_jobs: int = 1, labels: Sequence[Hashable] | None = None
-) -> Choice:
-    """Choose a pull by blocks if the order of the rows matters for new rows, and by cases drawn at random if not.
+def drift(model: Model, table: Table, at_random: Choice, *, clock: Clock, n_jobs: int = 1) -> float | None:
+    """By how much of their log-likelihood blocks of rows are less probable, held out, than cases drawn at random.
 
-    It matters if blocks of rows that stand together are less probable, held out, than cases drawn at random: by more
-    than 5 % of the log-likelihood, and by more than three standard errors. Then the rows differ from one end of the
-    table to the other, by time, place or because they are sorted, and new rows may be unlike those at hand. Of rows in
-    no particular order this never comes out, so that their order makes no difference. Parameters as for
-    :func:`choose_pull`.
+    None unless the order of the rows matters for new rows: they lose more than 5 % and more than three standard errors.
+    Then the rows differ from one end of the table to the other, by time, place or because they are sorted, and new rows
+    may be unlike those at hand. Of rows in no particular order this does not come out, so that their order makes no
+    difference. ``at_random`` is what :func:`choose_pull` chose by cases drawn at random; the others are as there.
     """
-    at_random = choose_pull(model, table, budget=clock, n_jobs=n_jobs, labels=labels)
     if not at_random.tried or at_random.stopped or not has_row_order(table, RUNS * BLOCKS):
-        return at_random
+        return None
     trial = _Trial(model, _parts(model, table, True, None), clock, n_jobs, blocks=True)
     if not trial.tries(at_random.pull):
-        return at_random
+        return None
     mean, error = trial.tried[at_random.pull]
     before = at_random.tried[at_random.pull]
     lost = before - mean
-    if lost <= DRIFT * abs(before) or lost <= ERRORS * math.hypot(error, at_random.error):
-        return at_random
-    chosen = choose_pull(model, table, blocks=True, budget=clock, n_jobs=n_jobs)
-    return replace(chosen, drift=lost / abs(before)) if chosen.tried else replace(at_random, stopped=chosen.stopped)
+    matters = lost > DRIFT * abs(before) and lost > ERRORS * math.hypot(error, at_random.error)
+    return lost / abs(before) if matters else None
 
 
 def _parts(model: Model, table: Table, blocks: bool, labels: Sequence[Hashable] | None) -> list[tuple[Table, Table]]:

@@ -23,13 +23,13 @@ from ._classes import reordered_states
 from ._em import fit_em
 from ._em_options import EmOptions
 from ._fit import Fit, Prior, evaluate, pseudo_counts
-from ._pulls import FOLDS, Choice, Pull, Towards, by_node, choose_by_order, choose_pull, flat_prior
+from ._pulls import FOLDS, Choice, Pull, Towards, by_node, choose_pull, drift, flat_prior
 
 __all__ = ["AnyPrior", "ChosenPrior", "Estimate", "LearnerPrior", "check_prior", "smoothed", "smoothed_classes"]
 
 ChosenPrior = Literal["auto", "shuffled", "blocks"]
 """Priors that are chosen by rows held out: at random (``"shuffled"``), in blocks of rows that stand together
-(``"blocks"``), or in blocks if the order of the rows matters and at random if not (``"auto"``)."""
+(``"blocks"``), or at random, and in blocks as well where the order of the rows matters (``"auto"``)."""
 
 LearnerPrior = float | Literal["auto"] | None
 """What searches take for a prior: None (maximum likelihood), a Dirichlet parameter of at least 1, or "auto"."""
@@ -70,14 +70,16 @@ class Estimate:
         How these are spread.
     chosen : str
         How the prior was chosen: ``"given"``, ``"cross-validation"``, ``"hold-out"``, ``"blocks"`` (cross-validation by
-        rows that stand together), ``"default"``, or ``"search"`` if it is that of a search which estimates by itself.
+        rows that stand together), ``"both"`` (the probabilities are means of two estimates, one with a prior chosen by
+        rows drawn at random, one by blocks), ``"default"``, or ``"search"`` if it is that of a search which estimates
+        by itself.
     folds : int or None
         In how many parts of the data it was tried on the other cases.
     pulls : mapping of str to Pull, or None
         The pull of each node's table, if they are not the same for all.
     drift : float or None
         By how much of their log-likelihood rows that stand together are less probable, held out, than rows drawn at
-        random, if that is why blocks were held out.
+        random, if that is why blocks were held out, too.
     """
 
     kind: Literal["ml", "map"]
@@ -106,7 +108,12 @@ class Estimate:
         }
 
     def dirichlet(self, model: Model, weight: float) -> dict[str, FloatArray] | None:
-        """Return the Dirichlet parameters by node that were chosen, for a model of so many cases; None if none were."""
+        """Return the Dirichlet parameters by node that were chosen, for a model of so many cases; None if none were.
+
+        Means of two estimates have none.
+        """
+        if self.chosen == "both":
+            return None
         if self.pulls is not None:
             return by_node(model, flat_prior(model, weight, [self.pulls[name] for name in model.tree.names]))
         if self.strength is None or self.towards is None:
@@ -133,40 +140,42 @@ class Estimate:
         if self.kind == "ml":
             return "The probabilities are those of maximum likelihood."
         own = f"log-likelihood {self.log_likelihood:,.3f}"
-        if self.pulls is not None:
-            return f"{self._why_blocks}{self._by_table}; {own}."
-        if self.strength is None:
+        if self.strength is None and self.pulls is None:
             what = "different ones by variable" if self.prior is None else f"{self.prior:g}"
             return f"The probabilities are the posterior mode under a Dirichlet prior with the parameter {what}; {own}."
+        if self.drift is None:
+            pulled = self._by_table if self.strength is None else self._pulled
+            return f"The probabilities are pulled towards {pulled}; {own}."
+        return (
+            f"Rows that stand together are unlike the others: held out, their log-likelihood is {self.drift:.0%} lower "
+            "than that of rows drawn at random. New rows may be like these or unlike them, so the probabilities are "
+            f"means of two estimates: one pulled towards {self._pulled}; one pulled towards {self._by_table}. If new "
+            f"rows will be like these, learn with the prior 'shuffled'; {own}."
+        )
+
+    @property
+    def _pulled(self) -> str:
+        """Whereto all tables are pulled, how far and why."""
         plain = "equal ones" if self.towards == "uniform" else "those of the variable alone"
         why = {
             "cross-validation": f", the strongest that {self.folds}-fold cross-validation allows",
+            "both": ", the strongest that rows drawn at random, held out, allow",
             "hold-out": f", the strongest that {1 / FOLDS:.0%} of the rows, held out, allow",
             "blocks": f", the strongest that {_blocks(self.folds)}",
             "default": ", as by default where nothing can be chosen",
             "search": ", as the search does; cases held out ended EM and chose the numbers of states",
         }.get(self.chosen, "")
+        assert self.strength is not None
         cases = "1 case" if self.strength == 1 else f"{_number(self.strength)} cases"
-        pulled = f"The probabilities are pulled towards {plain}, by {cases} for each distribution{why}; {own}."
-        return f"{self._why_blocks}{pulled}"
-
-    @property
-    def _why_blocks(self) -> str:
-        if self.drift is None:
-            return ""
-        return (
-            f"Rows that stand together are unlike the others: held out, their log-likelihood is {self.drift:.0%} lower "
-            "than that of rows drawn at random. New rows may be unlike these, too; if not, learn with the prior "
-            "'shuffled'. "
-        )
+        return f"{plain}, by {cases} for each distribution{why}"
 
     @property
     def _by_table(self) -> str:
         low, high = map(_number, self._range)
         cases = f"{low} cases" if low == high else f"{low} to {high} cases"
         return (
-            f"The probabilities are pulled towards equal ones or those of the variable alone, each table by as "
-            f"many cases ({cases} for each distribution) as {_blocks(self.folds)}"
+            f"equal ones or those of the variable alone, each table by as many cases ({cases} for each distribution) "
+            f"as {_blocks(self.folds)}"
         )
 
 
@@ -199,8 +208,8 @@ def smoothed(
     prior : float, "auto", "shuffled", "blocks" or None
         None leaves it there; a number is the Dirichlet parameter of every distribution, at least 1. The others are
         chosen by :func:`choose_pull`, and leave no probability at zero: ``"shuffled"`` by cases held out at random,
-        ``"blocks"`` by rows that stand together in the data, ``"auto"`` by blocks if the order of the rows matters
-        for new rows (:func:`choose_by_order`), and at random if not.
+        ``"blocks"`` by rows that stand together in the data. ``"auto"`` is ``"shuffled"`` unless the order of the rows
+        matters for new rows (:func:`drift`): then the probabilities are the means of those under both priors.
     budget : Budget, optional
         Most time. When it is over, what there is is taken; with a prior above 1 that has no zeros either.
     n_jobs : int
@@ -240,20 +249,33 @@ def _smoothed(
 ) -> tuple[Fit, Estimate]:
     # The prior of P(node | parent) is one of the rooting too: take the same for all equal models.
     centred, table = _centred(fit.model), as_table(fit.table)
-    own: Prior
-    if isinstance(prior, str):
-        if prior == "auto":
-            choice = choose_by_order(centred, table, clock=clock, n_jobs=n_jobs, labels=labels)
-        else:
-            blocks = prior == "blocks"
-            choice = choose_pull(centred, table, blocks=blocks, budget=clock, n_jobs=n_jobs, labels=labels)
-        own, estimate, stopped = choice.flat_prior(centred, table.weight), _of(choice, centred), choice.stopped
-    else:
-        own, estimate, stopped = float(prior), Estimate("map", math.nan, prior=float(prior)), None
-    pseudo = pseudo_counts(centred.tree, own)
-    if pseudo is None:
-        return fit, replace(estimate, kind="ml", log_likelihood=fit.log_likelihood)
-    late = clock.expired
+    if not isinstance(prior, str):
+        own = Estimate("map", math.nan, prior=float(prior))
+        if pseudo_counts(centred.tree, float(prior)) is None:
+            return fit, replace(own, kind="ml", log_likelihood=fit.log_likelihood)
+        return _like(fit, _mode(fit, centred, float(prior), clock, n_jobs), own, n_jobs)
+    choice = choose_pull(centred, table, blocks=prior == "blocks", budget=clock, n_jobs=n_jobs, labels=labels)
+    found = _mode(fit, centred, choice.flat_prior(centred, table.weight), clock, n_jobs)
+    estimate, stopped = _of(choice, centred), choice.stopped
+    lost = drift(centred, table, choice, clock=clock, n_jobs=n_jobs) if prior == "auto" else None
+    if lost is not None and not clock.expired:
+        other = choose_pull(centred, table, blocks=True, budget=clock, n_jobs=n_jobs)
+        stopped = other.stopped
+        if other.pulls is not None:
+            unlike = _mode(fit, centred, other.flat_prior(centred, table.weight), clock, n_jobs)
+            mean = (found.model.parameters + unlike.model.parameters) / 2
+            model = found.model.with_parameters(mean, provenance=fit.model.provenance)
+            found = replace(evaluate(model, table, n_jobs=n_jobs), reason=unlike.reason, seconds=found.seconds)
+            pulls = dict(zip(centred.tree.names, other.pulls, strict=True))
+            estimate = replace(estimate, chosen="both", folds=other.folds, pulls=pulls, drift=lost)
+    again, estimate = _like(fit, found, estimate, n_jobs)
+    return (again if stopped is None else replace(again, reason=stopped)), estimate
+
+
+def _mode(fit: Fit, centred: Model, prior: Prior, clock: Clock, n_jobs: int) -> Fit:
+    """The mode of the posterior that EM leads to from a maximum of the likelihood; without time, its first step."""
+    table, pseudo, late = as_table(fit.table), pseudo_counts(centred.tree, prior), clock.expired
+    assert pseudo is not None  # a flat prior has been sent back
     known = _counts_like(fit, centred) if late else None
     with sharing() if late else nullcontext():  # by which a plan for a single pass is compiled sooner
         plan = table.compiled(centred)
@@ -261,20 +283,23 @@ def _smoothed(
     start = centred.with_parameters(normalised(centred.tree, counts + pseudo), provenance=fit.model.provenance)
     if late:
         found = evaluate(start, table, counts=plan.evaluate(start.parameters, n_jobs=n_jobs))
-        found = replace(found, reason=StopReason.TIME)
-    else:
-        options = {"prior": own, "budget": clock, "n_jobs": n_jobs, "plan": plan}
-        found = fit_em(start, table, EmOptions.trusted(options))
+        return replace(found, reason=StopReason.TIME)
+    options = {"prior": prior, "budget": clock, "n_jobs": n_jobs, "plan": plan}
+    return fit_em(start, table, EmOptions.trusted(options))
+
+
+def _like(fit: Fit, found: Fit, estimate: Estimate, n_jobs: int) -> tuple[Fit, Estimate]:
+    """The estimate that was found in the rooting of the fit, which says how the model was found."""
     model = _rooted_like(found.model, fit.model)
-    again = evaluate(model, table, counts=_counts_like(found, model), n_jobs=n_jobs)
-    reason = stopped or (found.reason if not found.reason.complete else fit.reason)
+    again = evaluate(model, as_table(fit.table), counts=_counts_like(found, model), n_jobs=n_jobs)
+    reason = fit.reason if found.reason.complete else found.reason
     again = replace(fit, model=model, counts=again.counts, reason=reason, seconds=fit.seconds + found.seconds)
     return again, replace(estimate, log_likelihood=again.log_likelihood)
 
 
 def _of(choice: Choice, model: Model) -> Estimate:
     """What an estimate says of a choice; its log-likelihood is not known yet."""
-    known = Estimate("map", math.nan, chosen=choice.chosen, folds=choice.folds, drift=choice.drift)
+    known = Estimate("map", math.nan, chosen=choice.chosen, folds=choice.folds)
     if choice.pulls is None or len(set(choice.pulls)) == 1:
         pull = choice.pull if choice.pulls is None else choice.pulls[0]
         return replace(known, strength=pull.strength, towards=pull.towards)

@@ -74,8 +74,7 @@ class LatentClass(NewRows, Relating, ClassPredictor, RowDensity, ModelEstimator)
         for some variables by name. ``"shuffled"`` fits by maximum likelihood, then pulls the probabilities towards
         plain distributions, as far as rows held out at random say (:func:`latentree.estimation.smoothed`).
         ``"blocks"`` holds out rows that stand together, for new rows from another time or place, and depends on the
-        order of rows. ``"auto"`` is ``"blocks"`` if rows that stand together are unlike the others, and ``"shuffled"``
-        if not. None is maximum likelihood.
+        order of rows. ``"auto"`` is ``"shuffled"``. None is maximum likelihood.
     bins : int, dict or None, default None
         How to cut continuous columns: into that many bins of equal frequency, or for each column by name into how many
         bins or at which edges. Every column of an array of floats counts as continuous when this is an int.
@@ -237,7 +236,8 @@ class LatentClass(NewRows, Relating, ClassPredictor, RowDensity, ModelEstimator)
         """The fit with the probabilities asked for, and what they are."""
         if isinstance(self.prior, str):
             jobs = int(effective_n_jobs(self.n_jobs))
-            return smoothed_classes(fit, prior=self.prior, budget=clock, n_jobs=jobs)
+            own = "shuffled" if self.prior == "auto" else self.prior
+            return smoothed_classes(fit, prior=own, budget=clock, n_jobs=jobs)
         number = None if self.prior is None or isinstance(self.prior, Mapping) else float(self.prior)
         kind: Literal["ml", "map"] = "ml" if self.prior is None or number == 1 else "map"
         return fit, Estimate(kind, fit.log_likelihood, prior=number)

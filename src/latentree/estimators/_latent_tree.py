@@ -124,8 +124,8 @@ class LatentTree(NewRows, Relating, TransformerMixin, RowDensity, TreeLearner): 
         What the probabilities of the tree are, which is found by maximum likelihood. ``"shuffled"`` pulls them towards
         plain distributions, as far as rows held out at random say, so that no row of known values is impossible;
         ``"blocks"`` holds out rows that stand together, for new rows that come from another time or place, and depends
-        on the order of the rows; ``"auto"`` is ``"blocks"`` if rows that stand together are unlike the others, and
-        ``"shuffled"`` if not; a number is the Dirichlet parameter of every distribution, at least 1; None is maximum
+        on the order of the rows; ``"auto"`` is ``"shuffled"``, or the mean of the two if rows that stand together are
+        unlike the others; a number is the Dirichlet parameter of every distribution, at least 1; None is maximum
         likelihood.
     start : Model, optional
         Where to start. Default: whatever the method starts from.

@@ -77,8 +77,9 @@ def _estimate(estimate: EstimateContents) -> str:
     prior = "a Dirichlet prior" if estimate["prior"] is None else f"Dirichlet prior {estimate['prior']:g}"
     if estimate["strength"] is not None:
         prior = f"{estimate['strength']:.3g} cases towards the {estimate['towards']} distribution"
-    elif (strengths := estimate.get("strengths")) is not None:
-        prior = f"{strengths[0]:.3g} to {strengths[1]:.3g} cases, table by table"
+    if (strengths := estimate.get("strengths")) is not None:
+        by_table = f"{strengths[0]:.3g} to {strengths[1]:.3g} cases, table by table"
+        prior = by_table if estimate["strength"] is None else f"mean of {prior} and {by_table}"
     return f"{prior}, log-likelihood {estimate['log_likelihood'] or 0:,.2f}"
 
 

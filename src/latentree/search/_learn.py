@@ -132,8 +132,8 @@ def learn(
         towards plain distributions, as far as cases held out at random say
         (:func:`latentree.estimation.smoothed`), so that no row of known states is impossible; ``"blocks"`` does the
         same, but holds out rows that stand together in the table, for new rows that come from another time or place;
-        ``"auto"`` is ``"blocks"`` if rows that stand together are unlike the others, which the result then says, and
-        ``"shuffled"`` if not; a number is the Dirichlet parameter of every distribution, at least 1; None is maximum
+        ``"auto"`` is ``"shuffled"``, or the mean of the two if rows that stand together are unlike the others, which
+        the result then says; a number is the Dirichlet parameter of every distribution, at least 1; None is maximum
         likelihood. ``fit`` of the result is at the maximum of the likelihood in any case, ``model`` has these
         probabilities. Only blocks depend on the order of rows.
     rng : numpy.random.Generator
