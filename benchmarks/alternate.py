@@ -4,6 +4,7 @@ Beside the whole search: the processor seconds after which this version has reac
 
     python -m benchmarks.alternate OTHER_PYTHON --sets voting d18_10k --seeds 0 1
     python -m benchmarks.alternate OTHER_PYTHON --sets coil42 --set starts=1
+    python -m benchmarks.alternate OTHER_PYTHON --sets voting --keep 41913b7    # for the page, named by its commit
 
 ``OTHER_PYTHON`` is the interpreter of an environment in which the other version is installed. The two take turns, so
 that whatever else the machine does falls on both alike.
@@ -19,8 +20,12 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Iterable, Mapping
 from pathlib import Path
+from statistics import median
 from typing import Any
+
+RESULTS = Path(__file__).parent / "results" / "alternate.jsonl"
 
 for library in ("OMP", "OPENBLAS", "MKL"):
     os.environ.setdefault(f"{library}_NUM_THREADS", "1")
@@ -66,6 +71,9 @@ def main() -> None:
     parser.add_argument("--sets", nargs="+", default=["voting", "d12_1k", "z12", "solar", "d18_10k"])
     parser.add_argument("--seeds", nargs="+", type=int, default=[0])
     parser.add_argument("--set", nargs="*", default=[], metavar="OPTION=NUMBER", help="options of the search")
+    parser.add_argument(
+        "--keep", metavar="COMMIT", help=f"keep the results in {RESULTS.name}; that of the other version"
+    )
     parser.add_argument("--child", action="store_true", help=argparse.SUPPRESS)
     args = parser.parse_args()
     options = {name: int(value) for name, value in (pair.split("=") for pair in args.set)}
@@ -87,6 +95,35 @@ def main() -> None:
                 less = "never" if as_good is None else f"{as_good:.1f}, {old['cpu'] / as_good:.1f}"
                 ratio = f"{old['cpu']:.1f}, {new['cpu']:.1f}, {old['cpu'] / new['cpu']:.2f}"
                 print(f"{name}, {seed}: {ratio}, {old['score']:,.1f}, {new['score']:,.1f}; {less}", flush=True)
+                if args.keep:
+                    _keep(args.keep, name, seed, old, new, as_good)
+
+
+def _keep(other: str, name: str, seed: int, old: dict[str, Any], new: dict[str, Any], as_good: float | None) -> None:
+    from studies.results import Results, code_version
+
+    found = {"bic_before": old["score"], "cpu_before": old["cpu"], "bic": new["score"], "cpu": new["cpu"]}
+    Results(RESULTS).add({"data": name, "seed": seed, "other": other, **code_version(), **found, "as_good": as_good})
+
+
+def table(records: Iterable[Mapping[str, Any]]) -> str:
+    """How many times less processor time this version takes to the BIC that the other ended with."""
+    from studies.page import markdown
+
+    last = {(r["data"], r["seed"]): r for r in records}
+    rows = []
+    for name in dict.fromkeys(data for data, _ in last):
+        own = [r for (data, _), r in last.items() if data == name]
+        less = [r["cpu_before"] / r["as_good"] if r["as_good"] else 0.0 for r in own]
+        before, now = (
+            f"{min(r[key] for r in own):,.1f} to {max(r[key] for r in own):,.1f}" for key in ("bic_before", "bic")
+        )
+        seconds = [f"{median(r[key] for r in own):.1f}" for key in ("cpu_before", "cpu")]
+        good = [r["as_good"] for r in own if r["as_good"]]
+        ratios = f"{min(less):.1f} to {max(less):.1f}" if min(less) else f"never to {max(less):.1f}"
+        rows.append([name, f"{len(own)}", before, seconds[0], now, seconds[1], f"{median(good):.1f}", ratios])
+    head = ["data", "seeds", "BIC before", "processor s", "BIC now", "processor s", "until as good", "times less"]
+    return markdown(head, rows)
 
 
 def _child(python: str, given: list[str], folder: str) -> dict[str, Any]:

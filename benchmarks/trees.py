@@ -18,7 +18,7 @@ from studies.search_scores import ROWS
 from latentree._files import write_atomically
 from latentree.search._registry import DEFAULT
 
-from . import bice, fresh, seeds
+from . import alternate, bice, fresh, seeds
 
 HEAD = """# The default search: seeds, fresh data, BICe
 
@@ -54,7 +54,16 @@ def page() -> str:
         latest(Results(bice.RESULTS).read(), by=("data", "method")),
     )
     families = ", ".join(f"{own.sets} of {name.upper()}'s tree" for name, own in fresh.FAMILIES.items())
+    before = Results(alternate.RESULTS).read()
     text += f"""
+## Against the search before
+
+`python -m benchmarks.alternate`: the search of {", ".join(sorted({r["other"] for r in before}))} and the present one in
+turn, from the same seeds, on one machine. *Until as good* is the median of the processor seconds after which the
+present search had reached the BIC that the other ended with; *times less* compares them with what the other took, from
+the worst seed to the best. Measured with {_commits(before)}.
+
+{alternate.table(before)}
 ## Fresh data
 
 `python -m benchmarks.fresh`: sets drawn for this purpose ({families} in all), with random

@@ -204,6 +204,20 @@ def page(records: Iterable[Record]) -> str:
     return "\n".join(parts)
 
 
+def summary(records: Iterable[Record]) -> str:
+    """The defaults on test rows in the order of the files, beside the best published."""
+    own = {(r["set"], r["fold"]): r for r in records if r["order"] == "file"}
+    rows = []
+    for name in SETS:
+        folds = [r for (of, _), r in sorted(own.items()) if of == name]
+        if folds:
+            published = [f"{folds[0]['best']:,.1f}", folds[0]["program"], *_judged(folds, "defaults")]
+            rows.append([name, f"{len(folds)}", _shown(folds, "defaults"), *published])
+    near = sum(row[-1] == "yes" for row in rows)
+    table = markdown(["data", "folds", "defaults", "best published", "program", "defaults, %", "within 0.5 %"], rows)
+    return f"{table}\n{near} of {len(rows)} are within 0.5 %.\n"
+
+
 def _has(own: Sequence[Record], label: str) -> bool:
     """Whether it was measured in all folds."""
     return all(label in r["test"] for r in own)

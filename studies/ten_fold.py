@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import argparse
 import csv
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import fmean, median
@@ -163,7 +163,7 @@ def page(records: Iterable[Record], *, seed: int = 0) -> str:
     size |= {"limited": ", ".join(limited), "limit": max(SETS[name].time_limit or 0.0 for name in limited)}
     head = _HEAD.format(**size, seed=seed, threads=threads, code=code, slack=SLACK)
     summary = markdown(_SUMMARY, [_summed(name, own) for name, own in of.items()])
-    return "\n".join([head, summary, *(_of_set(name, own) for name, own in of.items()), _tested(of, kept)])
+    return "\n".join([head, summary, *(_of_set(name, own) for name, own in of.items()), _tested()])
 
 
 _HEAD = """# The published 10-fold study
@@ -253,43 +253,16 @@ def _of_set(name: str, own: Sequence[Record]) -> str:
 # ---- test rows ------------------------------------------------------------------------------------------------------
 
 
-def _tested(of: Mapping[str, Sequence[Record]], kept: Sequence[Record]) -> str:
-    """Log-likelihoods of the test rows, with the defaults and with whatever priors were tried."""
-    tried = {_called(r["options"]): r["options"] for r in kept if set(r["options"]) == {"prior"}}
-    columns: dict[str, Callable[[str], Sequence[Record]]] = {"defaults": lambda name: of[name]}
-    for label, options in tried.items():
-        own = latest([r for r in kept if r["options"] == options], by=("set",))
-        columns[label] = lambda name, own=own: [r for r in own if r["set"] == name]  # type: ignore[misc]
-    rows = []
-    for name, own in of.items():
-        folds = {r["fold"] for r in own}
-        theirs = [_mean([r["published"][p]["test"] for r in own if p in r["published"]]) for p in ("EAST", "BI", "LCM")]
-        ours = [_ours([r for r in column(name) if r["fold"] in folds]) for column in columns.values()]
-        rows.append([name, f"{len(own)}", *ours, *theirs])
-    head = ["data", "folds", *columns, "EAST", "BI", "LCM"]
+def _tested() -> str:
+    """Log-likelihoods of the test rows, of the study that looks at them."""
+    from . import new_rows  # which needs the folds of this one
+
     return f"""## Test rows
 
-Mean log-likelihood of a fold's test rows over the folds above. With the defaults, the prior is chosen by
-cross-validation on the training rows; BIC is that of maximum likelihood for the same tree. A model without a prior can
-hold a test row to be impossible, which has no finite log-likelihood: then the number of such rows is given instead. The
-study's programs put a floor under log 0.
+Mean log-likelihood of a fold's test rows, from the [study of new rows](new-rows.md), whose searches of the large sets
+ended after 30 s.
 
-{markdown(head, rows)}"""
-
-
-def _called(options: Mapping[str, Any]) -> str:
-    return ", ".join(f"{name}={value}" for name, value in options.items())
-
-
-def _mean(values: Sequence[float]) -> str:
-    return f"{fmean(values):,.1f}" if values else ""
-
-
-def _ours(own: Sequence[Record]) -> str:
-    impossible, rows = sum(r["impossible"] for r in own), sum(r["test_rows"] for r in own)
-    if impossible:
-        return f"impossible: {impossible:,} of {rows:,.0f} rows"
-    return _mean([r["test_log_likelihood"] for r in own])
+{new_rows.summary(Results(new_rows.RESULTS).read())}"""
 
 
 # ---- the command line -----------------------------------------------------------------------------------------------

@@ -79,11 +79,10 @@ def made(name, fold, value, cpu=1.0, **more):
 
 
 def test_what_is_missed_is_told():
-    records = [made("car_evaluation", 1, -99.0), made("car_evaluation", 2, -100.2, cpu=5.0, impossible=3)]
+    records = [made("car_evaluation", 1, -99.0), made("car_evaluation", 2, -100.2, cpu=5.0)]
     text = ten_fold.page(records)
     line = next(line for line in text.splitlines() if line.startswith("| car_evaluation | 90 x 4"))
     assert "| EAST | -0.2 | +0.4 | 1 of 2 | 3.0 | 5.0 | 50.0 | 10.00% | 3% | 1 of 2 |" in line
-    assert "| car_evaluation | 2 | impossible: 3 of 20 rows | -20.0 | -20.0 | -20.0 |" in text
     assert "| hiv_test | 90 x 4 | 1 | EAST | +0.0 |" in ten_fold.page([made("hiv_test", 1, -100.0)])
     assert "| 2 s | 0 of 1 |" in ten_fold.page([made("hiv_test", 1, -100.0, cpu=2.1)])
 
@@ -92,14 +91,6 @@ def test_news_is_compared_with_the_better_of_two_programs():
     text = ten_fold.page([made("news_100", 4, -95.0)])
     assert "| 4 | -95.00 | -100.00 | -90.00 | -5.00 |" in text
     assert "| news_100 | 90 x 4 | 1 | BI and LCM | -5.0 | -5.0 | 0 of 1 |" in text
-
-
-def test_priors_have_columns_of_their_own():
-    with_prior = made("hiv_test", 1, -101.0, options={"prior": 1.01}, test_log_likelihood=-19.0)
-    text = ten_fold.page([made("hiv_test", 1, -100.0), with_prior])
-    assert "| data | folds | defaults | prior=1.01 | EAST | BI | LCM |" in text
-    assert "| hiv_test | 1 | -25.0 | -19.0 | -20.0 | -20.0 | -20.0 |" in text
-    assert "-101.00" not in text  # BIC is that of maximum likelihood
 
 
 def test_every_figure_of_the_page_is_that_of_the_kept_results():
