@@ -86,3 +86,8 @@ def test_classes_and_other_variables(told):
     name = "mean coverage, separation .80 and .90"
     covered = [float(row[name].removesuffix(" %")) for row in rows(page("relate"), "method")]
     assert f"cover {min(covered):.1f} to {max(covered):.1f} %" in told
+
+
+def test_new_rows(told):
+    near, of = re.search(r"(\d+) of (\d+) are within 0.5 % with the defaults", page("new-rows")).groups()
+    assert f"on {near} of {of} data sets" in told
