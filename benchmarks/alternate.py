@@ -110,18 +110,18 @@ def table(records: Iterable[Mapping[str, Any]]) -> str:
     """How many times less processor time this version takes to the BIC that the other ended with."""
     from studies.page import markdown
 
-    last = {(r["data"], r["seed"]): r for r in records}
+    last = {(r["other"], r["data"], r["seed"]): r for r in records}
     rows = []
-    for name in dict.fromkeys(data for data, _ in last):
-        own = [r for (data, _), r in last.items() if data == name]
-        less = [r["cpu_before"] / r["as_good"] if r["as_good"] else 0.0 for r in own]
+    for other, name in dict.fromkeys(key[:2] for key in last):
+        own = [r for key, r in last.items() if key[:2] == (other, name)]
         before, now = (
             f"{min(r[key] for r in own):,.1f} to {max(r[key] for r in own):,.1f}" for key in ("bic_before", "bic")
         )
         seconds = [f"{median(r[key] for r in own):.1f}" for key in ("cpu_before", "cpu")]
-        good = [r["as_good"] for r in own if r["as_good"]]
-        ratios = f"{min(less):.1f} to {max(less):.1f}" if min(less) else f"never to {max(less):.1f}"
-        rows.append([name, f"{len(own)}", before, seconds[0], now, seconds[1], f"{median(good):.1f}", ratios])
+        less = sorted(r["cpu_before"] / r["as_good"] if r["as_good"] else 0.0 for r in own)
+        good = ", ".join(f"{r['as_good']:.1f}" if r["as_good"] else "never" for r in own)
+        ratios = ", ".join(f"{ratio:.1f}" if ratio else "never" for ratio in less)
+        rows.append([name, f"{len(own)}", before, seconds[0], now, seconds[1], good, ratios])
     head = ["data", "seeds", "BIC before", "processor s", "BIC now", "processor s", "until as good", "times less"]
     return markdown(head, rows)
 

@@ -75,9 +75,9 @@ best of the default's ten.
 ## Against the search before
 
 `python -m benchmarks.alternate`: the search of {", ".join(sorted({r["other"] for r in before}))} and the present one in
-turn, from the same seeds, on one machine. *Until as good* is the median of the processor seconds after which the
-present search had reached the BIC that the other ended with; *times less* compares them with what the other took, from
-the worst seed to the best. Measured with {_commits(before)}.
+turn, from the same seeds, on one machine. Processor seconds are medians. *Until as good* has, for each seed, the
+processor seconds after which the present search had reached the BIC that the other ended with; *times less* compares
+them with what the other took, the worst seed first. Measured with {_commits(before)}.
 
 {alternate.table(before)}
 ## Fresh data

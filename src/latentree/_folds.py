@@ -13,7 +13,14 @@ from ._table import Table
 from ._types import FloatArray
 from .errors import Advice, DataError, Parameter, bad_parameter
 
-__all__ = ["block_weights", "check_row_order", "fold_weights", "has_row_order", "training_parts"]
+__all__ = [
+    "block_weights",
+    "check_row_order",
+    "fold_weights",
+    "has_row_order",
+    "shuffled_block_weights",
+    "training_parts",
+]
 
 MOST_CASES = 10**9
 """Above this, cases are dealt out independently of each other: the parts then have about the same size, not exactly."""
@@ -86,17 +93,43 @@ def block_weights(table: Table, n_blocks: int) -> FloatArray:
     """
     _check(table, n_blocks)
     check_row_order(table)
+    return _in_blocks(*runs_of(table), n_blocks, table.n_patterns)
+
+
+def shuffled_block_weights(table: Table, n_blocks: int, *, labels: Sequence[Hashable] | None = None) -> FloatArray:
+    """Return the same for rows in an order drawn at random: what blocks would be if their order said nothing.
+
+    Equal rows in succession stay together, and so does what a row weighs. The same rows give the same blocks, in
+    whatever order rows and columns come; ``labels`` tell the columns apart, by default their names.
+    """
+    _check(table, n_blocks)
+    check_row_order(table)
+    pattern, weights = runs_of(table)
+    place = np.argsort(_order(table, table.names if labels is None else labels), kind="stable")
+    order = np.lexsort((weights, place[pattern]))
+    order = order[np.random.default_rng(0).permutation(len(order))]
+    return _in_blocks(pattern[order], weights[order], n_blocks, table.n_patterns)
+
+
+def runs_of(table: Table) -> tuple[NDArray[np.intp], FloatArray]:
+    """The distinct rows in the order of the data, equal ones in succession being one, and what they weigh together."""
     kept = table.inverse >= 0
     pattern, weights = table.inverse[kept], np.broadcast_to(table.row_weights, len(kept))[kept]  # type: ignore[arg-type]
+    first = np.flatnonzero(np.r_[True, pattern[1:] != pattern[:-1]])
+    return pattern[first].astype(np.intp), np.add.reduceat(weights, first).astype(np.float64)
+
+
+def _in_blocks(pattern: NDArray[np.intp], weights: FloatArray, n_blocks: int, n_patterns: int) -> FloatArray:
+    """What each distinct row weighs in each of several blocks of equal size."""
     ends = np.cumsum(weights)
     borders = np.arange(n_blocks + 1) * ends[-1] / n_blocks
     if (weights == np.floor(weights)).all():
         borders = np.round(borders)
-    found = np.zeros((n_blocks, table.n_patterns))
+    found = np.zeros((n_blocks, n_patterns))
     for own, low, high in zip(found, borders[:-1], borders[1:], strict=True):
         first, last = np.searchsorted(ends, low, side="right"), np.searchsorted(ends, high) + 1
         inside = np.minimum(ends[first:last], high) - np.maximum(ends[first:last] - weights[first:last], low)
-        own += np.bincount(pattern[first:last], weights=np.maximum(inside, 0.0), minlength=table.n_patterns)
+        own += np.bincount(pattern[first:last], weights=np.maximum(inside, 0.0), minlength=n_patterns)
     return found
 
 
@@ -108,7 +141,7 @@ def check_row_order(data: Data) -> None:
             "{option} holds out rows that stand together, but these data are distinct rows with weights, and the order "
             "of the rows is lost. Read all rows into one table, or use {other}.",
             option=Advice("prior", "blocks"),
-            other=Advice("prior", "auto"),
+            other=Advice("prior", "shuffled"),
         )
     assert isinstance(data, Table)
     if _are_counts(data):
@@ -117,7 +150,7 @@ def check_row_order(data: Data) -> None:
             "with a whole number as its weight, so that the order of the rows is lost. Use {other}; if equal rows do "
             "stand together, repeat the rows instead of weighting them.",
             option=Advice("prior", "blocks"),
-            other=Advice("prior", "auto"),
+            other=Advice("prior", "shuffled"),
         )
 
 
@@ -135,8 +168,7 @@ def has_row_order(table: Table, runs: int) -> bool:
     """
     if table.row_weights is None or _are_counts(table):
         return False
-    pattern = table.inverse[table.inverse >= 0]
-    return bool(1 + np.count_nonzero(pattern[1:] != pattern[:-1]) >= runs)
+    return len(runs_of(table)[0]) >= runs
 
 
 def _are_counts(table: Table) -> bool:

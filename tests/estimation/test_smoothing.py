@@ -22,7 +22,14 @@ from latentree import (
     Tree,
     datasets,
 )
-from latentree._folds import block_weights, check_row_order, fold_weights, has_row_order, training_parts
+from latentree._folds import (
+    block_weights,
+    check_row_order,
+    fold_weights,
+    has_row_order,
+    shuffled_block_weights,
+    training_parts,
+)
 from latentree._variables import numbered
 from latentree.engine._plan import Plan
 from latentree.estimation import evaluate, smoothed
@@ -111,7 +118,7 @@ def strengths(estimate, model):
     """How many cases each table is pulled by."""
     if estimate.pulls is None:
         return np.full(len(model.tree.names), estimate.strength)
-    return np.array([pull.strength for pull in estimate.pulls.values()])
+    return np.array([pull.strength for _, pull in estimate.pulls])
 
 
 def as_runs(codes):
@@ -166,7 +173,7 @@ def test_the_default_looks_whether_rows_that_stand_together_are_unlike_the_other
     assert run.fit.log_likelihood == blocks.fit.log_likelihood == at_random.fit.log_likelihood
     assert run.estimate.drift > 0.05 and blocks.estimate.drift is None
     assert f"{run.estimate.drift:.0%} lower" in run.estimate.text and "'shuffled'" in run.estimate.text
-    assert "lower" not in blocks.estimate.text and run.estimate.to_plain()["drift"] == run.estimate.drift
+    assert "order" not in blocks.estimate.text and run.estimate.to_plain()["drift"] == run.estimate.drift
     assert run.estimate.chosen == "both" and run.estimate.dirichlet(run.model, 1.0) is None
     assert run.estimate.log_likelihood == pytest.approx(log_likelihood(run.model, table))
     rows = table.codes[table.inverse][np.random.default_rng(5).permutation(600)]
@@ -273,30 +280,119 @@ def test_the_order_of_ordinary_data_and_of_counts_does_not_matter(name):
 
 
 def test_drift_is_what_blocks_lose():
-    """Rows of one class whose first half answers otherwise than the second: known by hand."""
+    """Rows of one class whose first half answers otherwise than the second: by hand, with an order of their own."""
     codes = np.c_[np.repeat([0, 1], 300), np.tile([0, 1, 1], 200)]
     table = Table.from_codes(codes, [2, 2])
     fit = lt.fit_classes(table, 1, rng=np.random.default_rng(0))
-    at_random = choose_pull(fit.model, table)
-    lost = drift(fit.model, table, at_random, clock=Budget().start())
-    strength, towards = at_random.pull.strength, at_random.pull.towards
-    mean = 0.0
-    for v, rest in ((0, np.array([240, 300])), (1, np.array([180, 360]))):
-        plain = np.full(2, 0.5) if towards == "uniform" else (rest + 0.5) / 541
-        p = (rest + strength * plain) / (540 + strength)
-        mean += np.log(p[0]) if v == 0 else (np.log(p[0]) + 2 * np.log(p[1])) / 3
-    assert lost == pytest.approx(mean / at_random.tried[at_random.pull] - 1, abs=1e-9)
+    pull = choose_pull(fit.model, table).pull
+
+    def held_out(blocks):
+        total = 0.0
+        for own in blocks:
+            for v in range(2):
+                test, rest = (
+                    np.bincount(table.codes[:, v], weights=w, minlength=2) for w in (own, table.weights - own)
+                )
+                plain = np.full(2, 0.5) if pull.towards == "uniform" else (rest + 0.5) / (rest.sum() + 1)
+                total += test @ np.log((rest + pull.strength * plain) / (rest.sum() + pull.strength))
+        return total / 600
+
+    sorted_rows, shuffled = (held_out(make(table, 10)) for make in (block_weights, shuffled_block_weights))
+    lost, stopped = drift(fit.model, table, pull, clock=Budget().start())
+    assert stopped is None and lost == pytest.approx(sorted_rows / shuffled - 1, abs=1e-9) and lost > 0.05
+
+
+@pytest.mark.parametrize("weigh", [lambda rng, n: rng.lognormal(sigma=1.5, size=n), lambda rng, n: np.full(n, 20.0)])
+def test_weights_in_no_order_are_no_drift(weigh):
+    _, table = drawn(300, 1)
+    codes, rng = table.codes[table.inverse], np.random.default_rng(3)
+    weights, found = weigh(rng, 300), []
+    for seed in range(3):
+        order = np.random.default_rng(seed).permutation(300)
+        own = Table.from_codes(codes[order], table.variables, weights[order])
+        run = lt.learn(own, rng=np.random.default_rng(0), **QUICK)
+        found.append((run.estimate.strength, run.estimate.towards))
+        assert run.estimate.drift is None
+    assert len(set(found)) == 1
+
+
+def test_the_order_of_rows_changes_no_bit_with_any_weights():
+    _, table = drawn(300, 2)
+    codes, rng = table.codes[table.inverse], np.random.default_rng(7)
+    weights = rng.lognormal(size=300)
+    tables = [
+        Table.from_codes(codes[order], table.variables, weights[order])
+        for order in (rng.permutation(300) for _ in range(3))
+    ]
+    bits = {(own.n, own.ordered().weights.tobytes(), own.ordered().codes.tobytes()) for own in tables}
+    assert len(bits) == 1
+    runs = [lt.learn(own, rng=np.random.default_rng(0), **QUICK) for own in tables]
+    assert all(np.array_equal(run.model.parameters, runs[0].model.parameters) for run in runs)
+
+
+@given(seed=st.integers(0, 10_000))
+@settings(max_examples=40, deadline=None)
+def test_shuffled_blocks_are_the_same_for_any_order_of_rows_and_columns(seed):
+    rng = np.random.default_rng(seed)
+    codes = rng.permutation(np.unique(rng.integers((2, 3, 4), size=(40, 3)), axis=0))  # each once: no runs to be broken
+    assume(len(codes) > 5)
+    table = Table.from_codes(codes)
+    blocks = shuffled_block_weights(table, 3)
+    assert blocks.sum(axis=0) == pytest.approx(table.weights) and np.ptp(blocks.sum(axis=1)) <= 1
+    rows, columns = rng.permutation(len(codes)), rng.permutation(3)
+    moved = Table.from_codes(codes[rows][:, columns], [table.variables[i] for i in columns])
+    place = [moved.codes.tolist().index(row) for row in table.codes[:, columns].tolist()]
+    assert np.array_equal(shuffled_block_weights(moved, 3)[:, place], blocks)
+
+
+def test_ctrl_c_and_time_while_looking_at_the_order_keep_what_is_known(monkeypatch):
+    fit = lt.learn(sorted_table(), prior=None, rng=np.random.default_rng(0), **QUICK).fit
+    whole, at_random = smoothed(fit)[1], smoothed(fit, "shuffled")
+    calls, advance, raised = [], EmRuns.advance, []
+
+    def count(self, *args, **more):
+        calls.append(1)
+        return advance(self, *args, **more)
+
+    monkeypatch.setattr(EmRuns, "advance", count)
+    smoothed(fit, "shuffled")
+    before = len(calls)
+    smoothed(fit)
+    n = len(calls) - before
+    assert whole.chosen == "both" and n > before + 20
+    for at in (1, before // 2, before, before + 5, before + 15, n - 5, n):
+        for reason in (StopReason.INTERRUPTED, StopReason.TIME, KeyboardInterrupt):
+            calls.clear()
+            raised.clear()
+
+            def stop(self, *args, at=at, reason=reason, **more):
+                calls.append(1)
+                if len(calls) == at:
+                    raised.append(1)
+                    if reason is KeyboardInterrupt:
+                        raise KeyboardInterrupt
+                done = advance(self, *args, **more)
+                return reason if len(calls) == at else done
+
+            monkeypatch.setattr(EmRuns, "advance", stop)
+            again, estimate = smoothed(fit)
+            expected = StopReason.TIME if reason is StopReason.TIME else StopReason.INTERRUPTED
+            assert raised and again.reason is expected and (again.model.parameters > 0).all()
+            assert estimate.log_likelihood == pytest.approx(log_likelihood(again.model, fit.table))
+            if before < at <= before + 20:
+                assert estimate.strength == at_random[1].strength and estimate.order_unknown
+                assert "no time to look" in estimate.text
 
 
 def test_tables_that_lost_the_order_of_their_rows_are_refused(tmp_path):
     table = sorted_table(states=2)
     rng = np.random.default_rng(0)
     counts = Table.from_codes(table.codes, table.variables, table.weights)
-    with pytest.raises(DataError, match=r"prior='blocks'.*look like counts.*prior='auto'.*repeat the rows"):
+    with pytest.raises(DataError, match=r"prior='blocks'.*look like counts.*prior='shuffled'.*repeat the rows"):
         lt.learn(counts, prior="blocks", rng=rng, **QUICK)
     pieces = lt.Table.from_chunks([{"a": [0, 1, 1], "b": [1, 0, 1], "c": [0, 0, 1]}] * 9)
     for lost in (table.reweighted(table.weights), pieces):
-        with pytest.raises(DataError, match=r"order of the rows is lost.*prior='auto'"):
+        with pytest.raises(DataError, match=r"order of the rows is lost.*prior='shuffled'"):
             lt.learn(lost, prior="blocks", rng=rng, **QUICK)
     from latentree.scale import Partitions
 

@@ -340,8 +340,7 @@ def _estimated(best: Fit, options: dict[str, Any], clock: Clock | None) -> tuple
 
     prior = options["prior"]
     if isinstance(prior, str):
-        own = "shuffled" if prior == "auto" else prior
-        return smoothed_classes(best, prior=own, budget=clock or Budget(seconds=0), n_jobs=options["n_jobs"])
+        return smoothed_classes(best, prior=prior, budget=clock or Budget(seconds=0), n_jobs=options["n_jobs"])
     return best, Estimate("ml" if prior in (None, 1) else "map", best.log_likelihood, prior=prior)
 
 

@@ -241,17 +241,14 @@ _LONG: tuple[Any, ...] = (
 def prior_option(section: str, default: str | None) -> Callable[[Function], Function]:
     """Add ``--prior`` of learners."""
     usual = "auto" if default else "none"
-    auto = (
-        "auto, shuffled, or the mean of both if rows that stand together are unlike the others"
-        if default
-        else ("auto, the same as shuffled")
-    )
+    both = "auto: shuffled, or the mean of both estimates if rows that stand together are unlike the others"
+    auto = both if default else "auto: shuffled"
     return option(
         "--prior NUMBER|auto|shuffled|blocks|none",
         section,
         "What keeps probabilities away from 0 and 1: the Dirichlet parameter of every distribution, 1 being flat; "
-        "shuffled, chosen by rows held out at random; blocks, chosen by rows that stand together in the data, for new "
-        f"rows from another time or place; {auto}; or none, maximum likelihood. Default: {usual}.",
+        "shuffled: chosen by rows held out at random; blocks: for each table by rows that stand together in the data, "
+        f"for new rows from another time or place; {auto}; or none: maximum likelihood. Default: {usual}.",
         type=LEARNER_PRIOR,
         default=default,
         show_default=False,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from typing import Any, Literal, get_args
@@ -58,14 +58,14 @@ class Estimate:
     Attributes
     ----------
     kind : {"ml", "map"}
-        Maximum likelihood, or the mode of the posterior under a Dirichlet prior.
+        Maximum likelihood, or the mode of the posterior under a Dirichlet prior (or the mean of two such modes).
     log_likelihood : float
         Log-likelihood of the training data at these probabilities.
     prior : float or None
         The Dirichlet parameter, if one number was given for all.
     strength : float or None
         How many cases the prior adds to each distribution, if it is one of those that were chosen from and the same for
-        all tables.
+        all tables; with ``"both"``, that of the first estimate.
     towards : {"uniform", "marginal"} or None
         How these are spread.
     chosen : str
@@ -74,12 +74,15 @@ class Estimate:
         rows drawn at random, one by blocks), ``"default"``, or ``"search"`` if it is that of a search which estimates
         by itself.
     folds : int or None
-        In how many parts of the data it was tried on the other cases.
-    pulls : mapping of str to Pull, or None
-        The pull of each node's table, if they are not the same for all.
+        In how many parts of the data it was tried on the other cases; with ``"both"``, the number of blocks.
+    pulls : tuple of (str, Pull), or None
+        The pull of each node's table P(node | parent), if they are not the same for all; with ``"both"``, those of the
+        second estimate.
     drift : float or None
-        By how much of their log-likelihood rows that stand together are less probable, held out, than rows drawn at
-        random, if that is why blocks were held out, too.
+        By how much of their log-likelihood rows that stand together are less probable, held out, than if the rows were
+        shuffled, if that is why blocks were held out, too.
+    order_unknown : bool
+        Whether there was no time to look if the order of the rows matters.
     """
 
     kind: Literal["ml", "map"]
@@ -89,8 +92,9 @@ class Estimate:
     towards: Towards | None = None
     chosen: str = "given"
     folds: int | None = None
-    pulls: Mapping[str, Pull] | None = None
+    pulls: tuple[tuple[str, Pull], ...] | None = None
     drift: float | None = None
+    order_unknown: bool = False
 
     def to_plain(self) -> dict[str, Any]:
         """Return plain values, as reports and files have them."""
@@ -104,18 +108,20 @@ class Estimate:
             "folds": self.folds,
             "strengths": None if self.pulls is None else list(self._range),
             "drift": self.drift,
+            "order_unknown": self.order_unknown,
             "text": self.text,
         }
 
     def dirichlet(self, model: Model, weight: float) -> dict[str, FloatArray] | None:
-        """Return the Dirichlet parameters by node that were chosen, for a model of so many cases; None if none were.
+        """Return the Dirichlet parameters by node that were chosen, for a latent class model of so many cases.
 
-        Means of two estimates have none.
+        None if none were, and for means of two estimates. Those of a tree belong to its canonical rooting.
         """
         if self.chosen == "both":
             return None
         if self.pulls is not None:
-            return by_node(model, flat_prior(model, weight, [self.pulls[name] for name in model.tree.names]))
+            own = dict(self.pulls)
+            return by_node(model, flat_prior(model, weight, [own[name] for name in model.tree.names]))
         if self.strength is None or self.towards is None:
             return None
         return Pull(self.strength, self.towards).prior(model, weight)
@@ -124,7 +130,7 @@ class Estimate:
     def _range(self) -> tuple[float, float]:
         """The least and the most cases that a table is pulled by."""
         assert self.pulls is not None
-        strengths = [pull.strength for pull in self.pulls.values()]
+        strengths = [pull.strength for _, pull in self.pulls]
         return min(strengths), max(strengths)
 
     @property
@@ -145,12 +151,13 @@ class Estimate:
             return f"The probabilities are the posterior mode under a Dirichlet prior with the parameter {what}; {own}."
         if self.drift is None:
             pulled = self._by_table if self.strength is None else self._pulled
-            return f"The probabilities are pulled towards {pulled}; {own}."
+            hurried = " There was no time to look whether the order of the rows matters." if self.order_unknown else ""
+            return f"The probabilities are pulled towards {pulled}; {own}.{hurried}"
         return (
-            f"Rows that stand together are unlike the others: held out, their log-likelihood is {self.drift:.0%} lower "
-            "than that of rows drawn at random. New rows may be like these or unlike them, so the probabilities are "
-            f"means of two estimates: one pulled towards {self._pulled}; one pulled towards {self._by_table}. If new "
-            f"rows will be like these, learn with the prior 'shuffled'; {own}."
+            f"The order of the rows matters: rows that stand together are unlike the others (held out, their "
+            f"log-likelihood is {self.drift:.0%} lower than if the rows were shuffled), and so may new rows be. The "
+            f"probabilities are means of two estimates, {own}: one pulled towards {self._pulled}; one pulled towards "
+            f"{self._by_table}. If new rows will be like these, learn with the prior 'shuffled'."
         )
 
     @property
@@ -172,14 +179,14 @@ class Estimate:
     @property
     def _by_table(self) -> str:
         low, high = map(_number, self._range)
-        cases = f"{low} cases" if low == high else f"{low} to {high} cases"
+        cases = f"{high} each" if low == high else f"{low} to {high}"
         return (
-            f"equal ones or those of the variable alone, each table by as many cases ({cases} for each distribution) "
-            f"as {_blocks(self.folds)}"
+            f"equal ones or those of the variable alone, each table by as many cases ({cases}) as {_blocks(self.folds)}"
         )
 
 
 def _number(cases: float) -> str:
+    """A number of cases as people read it."""
     return f"{cases:,.0f}" if cases >= 100 else f"{cases:.3g}"
 
 
@@ -256,20 +263,34 @@ def _smoothed(
         return _like(fit, _mode(fit, centred, float(prior), clock, n_jobs), own, n_jobs)
     choice = choose_pull(centred, table, blocks=prior == "blocks", budget=clock, n_jobs=n_jobs, labels=labels)
     found = _mode(fit, centred, choice.flat_prior(centred, table.weight), clock, n_jobs)
-    estimate, stopped = _of(choice, centred), choice.stopped
-    lost = drift(centred, table, choice, clock=clock, n_jobs=n_jobs) if prior == "auto" else None
-    if lost is not None and not clock.expired:
-        other = choose_pull(centred, table, blocks=True, budget=clock, n_jobs=n_jobs)
-        stopped = other.stopped
-        if other.pulls is not None:
-            unlike = _mode(fit, centred, other.flat_prior(centred, table.weight), clock, n_jobs)
-            mean = (found.model.parameters + unlike.model.parameters) / 2
-            model = found.model.with_parameters(mean, provenance=fit.model.provenance)
-            found = replace(evaluate(model, table, n_jobs=n_jobs), reason=unlike.reason, seconds=found.seconds)
-            pulls = dict(zip(centred.tree.names, other.pulls, strict=True))
-            estimate = replace(estimate, chosen="both", folds=other.folds, pulls=pulls, drift=lost)
-    again, estimate = _like(fit, found, estimate, n_jobs)
+    again, estimate = _like(fit, found, _of(choice, centred), n_jobs)
+    stopped = choice.stopped or (None if found.reason.complete else found.reason)
+    if prior == "auto" and choice.tried and stopped is None:
+        try:
+            lost, stopped = drift(centred, table, choice.pull, clock=clock, n_jobs=n_jobs, labels=labels)
+            if lost is not None:
+                return _with_blocks(fit, found, estimate, lost, clock, n_jobs)
+        except KeyboardInterrupt:  # between two looks of the engine: what is known stands
+            stopped = StopReason.INTERRUPTED
+        estimate = replace(estimate, order_unknown=stopped is not None)
     return (again if stopped is None else replace(again, reason=stopped)), estimate
+
+
+def _with_blocks(
+    fit: Fit, found: Fit, estimate: Estimate, lost: float, clock: Clock, n_jobs: int
+) -> tuple[Fit, Estimate]:
+    """The means of the probabilities that were found and of those under a prior that blocks of rows choose."""
+    centred, table = _centred(fit.model), as_table(fit.table)
+    other = choose_pull(centred, table, blocks=True, budget=clock, n_jobs=n_jobs)
+    if other.pulls is None:  # the time was over before
+        again, estimate = _like(fit, found, replace(estimate, order_unknown=True), n_jobs)
+        return replace(again, reason=other.stopped or StopReason.TIME), estimate
+    unlike = _mode(fit, centred, other.flat_prior(centred, table.weight), clock, n_jobs)
+    model = found.model.with_parameters((found.model.parameters + unlike.model.parameters) / 2)
+    seconds, reason = found.seconds + unlike.seconds, other.stopped or unlike.reason
+    both = replace(evaluate(model, table, n_jobs=n_jobs), reason=reason, seconds=seconds)
+    pulls = tuple(zip(centred.tree.names, other.pulls, strict=True))
+    return _like(fit, both, replace(estimate, chosen="both", folds=other.folds, pulls=pulls, drift=lost), n_jobs)
 
 
 def _mode(fit: Fit, centred: Model, prior: Prior, clock: Clock, n_jobs: int) -> Fit:
@@ -303,12 +324,15 @@ def _of(choice: Choice, model: Model) -> Estimate:
     if choice.pulls is None or len(set(choice.pulls)) == 1:
         pull = choice.pull if choice.pulls is None else choice.pulls[0]
         return replace(known, strength=pull.strength, towards=pull.towards)
-    return replace(known, pulls=dict(zip(model.tree.names, choice.pulls, strict=True)))
+    return replace(known, pulls=tuple(zip(model.tree.names, choice.pulls, strict=True)))
 
 
-def smoothed_classes(fit: Fit, **options: Any) -> tuple[Fit, Estimate]:
-    """Do the same to a latent class model, whose classes stay in the order of their sizes; see :func:`smoothed`."""
-    again, estimate = smoothed(fit, **options)
+def smoothed_classes(fit: Fit, prior: Any = "auto", **options: Any) -> tuple[Fit, Estimate]:
+    """Do the same to a latent class model, whose classes stay in the order of their sizes; see :func:`smoothed`.
+
+    It is meant to describe: ``"auto"`` is ``"shuffled"``, and does not look at the order of the rows.
+    """
+    again, estimate = smoothed(fit, "shuffled" if prior == "auto" else prior, **options)
     order = np.argsort(-again.model.table(0)[0], kind="stable")
     return reordered_states(again, 0, order), estimate
 

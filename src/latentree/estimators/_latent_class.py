@@ -236,8 +236,7 @@ class LatentClass(NewRows, Relating, ClassPredictor, RowDensity, ModelEstimator)
         """The fit with the probabilities asked for, and what they are."""
         if isinstance(self.prior, str):
             jobs = int(effective_n_jobs(self.n_jobs))
-            own = "shuffled" if self.prior == "auto" else self.prior
-            return smoothed_classes(fit, prior=own, budget=clock, n_jobs=jobs)
+            return smoothed_classes(fit, prior=self.prior, budget=clock, n_jobs=jobs)
         number = None if self.prior is None or isinstance(self.prior, Mapping) else float(self.prior)
         kind: Literal["ml", "map"] = "ml" if self.prior is None or number == 1 else "map"
         return fit, Estimate(kind, fit.log_likelihood, prior=number)

@@ -271,6 +271,7 @@ class EstimateContents(TypedDict):
     folds: int | None
     strengths: list[float] | None
     drift: float | None
+    order_unknown: bool
     text: str
 
 

@@ -78,7 +78,7 @@ def _estimate(estimate: EstimateContents) -> str:
     if estimate["strength"] is not None:
         prior = f"{estimate['strength']:.3g} cases towards the {estimate['towards']} distribution"
     if (strengths := estimate.get("strengths")) is not None:
-        by_table = f"{strengths[0]:.3g} to {strengths[1]:.3g} cases, table by table"
+        by_table = f"{strengths[0]:,g} to {strengths[1]:,g} cases, table by table"
         prior = by_table if estimate["strength"] is None else f"mean of {prior} and {by_table}"
     return f"{prior}, log-likelihood {estimate['log_likelihood'] or 0:,.2f}"
 

@@ -213,7 +213,7 @@ def learn(
     if checkpoint is not None:
         settings = {"method": method, "score": criterion.name, **search.options.plain()}
         if search.estimates:  # others meet the prior after the search
-            settings["prior"] = prior
+            settings["prior"] = own_prior
         storage = Storage(
             checkpoint,
             "learn",
