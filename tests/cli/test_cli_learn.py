@@ -273,7 +273,7 @@ def test_a_prior_by_blocks_of_rows(run, tmp_path):
         told = run(command, "hiv_test", "--prior", "blocks", code=1).stderr
         assert "--prior blocks holds out rows that stand together" in told and "look like counts" in told
         told = run(command, "d*.csv", "--prior", "blocks", code=1).stderr
-        assert "the order of the rows is lost" in told and "use --prior auto" in told
+        assert "the order of the rows is lost" in told and "use --prior shuffled" in told
     assert "'blocks'" not in run("relate", "m.json", "d.csv", "--prior", "blocks", code=2).stderr.split("Give")[-1]
 
 
