@@ -171,7 +171,7 @@ _FILE = """## Rows in the order of the files
 *Best published* is the best mean of all programs of the study. Programs that say log 0 differ in what they put in its
 place, which they do not tell (EAST: -12,095 on car_evaluation, -1,486 on hiv_test, -30,598 on coil_42; LCM: -3,288 on
 car_evaluation); such means are far from the best and decide nothing here. *Drift* is by how much of their
-log-likelihood blocks of training rows, held out, are less probable than parts drawn at random, where that made the
+log-likelihood blocks of training rows, held out, are less probable than blocks of shuffled rows, where that made the
 defaults look at blocks. *Within 0.5 %* says whether the defaults are above the best or at most so far below.
 """
 
@@ -251,7 +251,7 @@ def _pulls(own: Sequence[Record]) -> str:
 
 
 def _drift(own: Sequence[Record]) -> str:
-    """By how much blocks are less probable than rows drawn at random, in folds where the defaults say so."""
+    """By how much blocks are less probable than blocks of shuffled rows, in folds where the defaults say so."""
     found = [r["drift"] for r in own if r.get("drift")]
     if not found:
         return ""

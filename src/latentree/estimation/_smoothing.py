@@ -82,7 +82,7 @@ class Estimate:
         By how much of their log-likelihood rows that stand together are less probable, held out, than if the rows were
         shuffled, if that is why blocks were held out, too.
     order_unknown : bool
-        Whether there was no time to look if the order of the rows matters.
+        Whether there was no time to look whether and how the order of the rows matters.
     """
 
     kind: Literal["ml", "map"]
@@ -151,7 +151,11 @@ class Estimate:
             return f"The probabilities are the posterior mode under a Dirichlet prior with the parameter {what}; {own}."
         if self.drift is None:
             pulled = self._by_table if self.strength is None else self._pulled
-            hurried = " There was no time to look whether the order of the rows matters." if self.order_unknown else ""
+            hurried = (
+                " There was no time to look whether and how the order of the rows matters."
+                if self.order_unknown
+                else ""
+            )
             return f"The probabilities are pulled towards {pulled}; {own}.{hurried}"
         return (
             f"The order of the rows matters: rows that stand together are unlike the others (held out, their "
