@@ -16,7 +16,6 @@ def text_rows(
     between: str,
     /,
 ) -> bytes: ...
-def alike_rows(logs: FloatArray, step: float, /) -> tuple[IntArray, FloatArray, FloatArray]: ...
 
 class Engine:
     n_rows: int
@@ -45,23 +44,46 @@ def make_engine(
     root: int,
     /,
 ) -> Engine: ...
-def relocations(
-    posteriors: Sequence[FloatArray],
-    links: Sequence[tuple[int, int, FloatArray, FloatArray]],
-    branches: Sequence[tuple[int, int, FloatArray, FloatArray, FloatArray, FloatArray | None]],
-    weights: FloatArray,
-    passes: int,
-    near: int,
-    threads: int,
-    /,
-) -> list[tuple[float, FloatArray, FloatArray]]: ...
 
-Neighbour = tuple[NDArray[np.int16] | None, FloatArray | None, FloatArray]
-
-def dependence(
-    posterior: FloatArray, neighbours: Sequence[Neighbour], first: int, last: int, threads: int, /
-) -> FloatArray: ...
-def triple_counts(posterior: FloatArray, b: Neighbour, c: Neighbour, /) -> FloatArray: ...
+class Beliefs:
+    def log_likelihood(self) -> FloatArray: ...
+    def __init__(
+        self,
+        n_manifest: int,
+        states: IntArray,
+        marginals: Sequence[FloatArray],
+        edges: Sequence[tuple[int, int, FloatArray]],
+        numbers: Sequence[int],
+        codes: NDArray[np.int16],
+        weights: FloatArray,
+        width: float,
+        /,
+    ) -> None: ...
+    def total(self, v: int, /) -> FloatArray: ...
+    def posterior(self, v: int, /) -> FloatArray: ...
+    def without(self, z: int, a: int, /) -> dict[int, FloatArray]: ...
+    def evaluate(
+        self,
+        moves: Sequence[tuple[int, Sequence[int], int, int, float, float, int]],
+        seed: int,
+        first: int,
+        threads: int,
+        /,
+    ) -> list[tuple[float, list[int], list[int], list[int], FloatArray] | tuple[float, None, None, None, None]]: ...
+    def relocations(
+        self,
+        places: Sequence[int],
+        branches: Sequence[tuple[int, int, FloatArray | None]],
+        passes: int,
+        near: int,
+        threads: int,
+        /,
+    ) -> list[tuple[float, FloatArray, FloatArray]]: ...
+    def dependence(self, a: int, first: int, last: int, /) -> FloatArray: ...
+    def triple(self, a: int, b: int, c: int, /) -> FloatArray: ...
+    def divisions(
+        self, a: int, n: float, rate: float, least: float, most: int, /
+    ) -> list[tuple[list[int], int, int]]: ...
 
 class Em:
     n_runs: int

@@ -14,16 +14,15 @@
 #include <stdexcept>
 
 #include "arrays.hpp"
-#include "dependence.hpp"
 #include "distinct.hpp"
 #include "engine.hpp"
-#include "relocate.hpp"
 #include "text_rows.hpp"
 
 namespace nb = nanobind;
 using namespace latentree;
 
 void bind_sampler(nb::module_& m);  // bind_sampler.cpp
+void bind_search(nb::module_& m);   // bind_search.cpp
 
 namespace {
 
@@ -103,119 +102,6 @@ auto locked(Em& e, F f) {
   return f();
 }
 
-// Both directions of every edge of a tree, each once: otherwise news of a branch would go round for ever.
-void check_links(const std::vector<Link>& links, Index n) {
-  const char* what = "both directions of every edge of a tree";
-  require(links.size() == 2 * (std::size_t(n) - 1), what);
-  std::set<std::pair<Index, Index>> known;
-  for (const Link& l : links) require(known.emplace(l.from, l.to).second, what);
-  for (const Link& l : links) require(known.count({l.to, l.from}) == 1, what);
-  std::vector<Index> reached{0};
-  std::vector<char> seen(n, 0);
-  seen[0] = 1;
-  for (std::size_t i = 0; i < reached.size(); ++i)
-    for (auto at = known.lower_bound({reached[i], 0}); at != known.end() && at->first == reached[i]; ++at)
-      if (!seen[at->second]) {
-        seen[at->second] = 1;
-        reached.push_back(at->second);
-      }
-  require(reached.size() == std::size_t(n), what);
-}
-
-using LinkArrays = std::tuple<Index, Index, Matrix, Matrix>;
-using BranchArrays = std::tuple<Index, Index, Matrix, Matrix, Vector, std::optional<Vector>>;
-
-nb::list relocate(const std::vector<Matrix>& posteriors, const std::vector<LinkArrays>& links,
-                  const std::vector<BranchArrays>& branches, Vector weights, int passes, int near, int threads) {
-  const std::size_t rows = weights.size();
-  require(rows <= kMostRows, "fewer rows");
-  Forest forest{{}, {}, {}, weights.data(), static_cast<Index>(rows)};
-  for (const Matrix& p : posteriors) {
-    require(p.shape(1) == rows && p.shape(0) > 0, "a posterior for each row");
-    forest.states.push_back(static_cast<Index>(p.shape(0)));
-    forest.posterior.push_back(p.data());
-  }
-  const Index n = static_cast<Index>(posteriors.size());
-  require(n > 0 && passes >= 2 && near >= 1, "at least one latent, one place and two passes");
-  for (const auto& [from, to, cavity, table] : links) {
-    require(from >= 0 && from < n && to >= 0 && to < n && from != to, "links join two latents");
-    const std::size_t a = forest.states[from], b = forest.states[to];
-    require(cavity.shape(0) == a && cavity.shape(1) == rows, "a cavity for each state and row");
-    require(table.shape(0) == b && table.shape(1) == a, "a link's table fits its ends");
-    forest.links.push_back({from, to, cavity.data(), table.data()});
-  }
-  check_links(forest.links, n);
-  std::vector<Branch> own;
-  for (const auto& [at, top, likelihood, table, prior, needed] : branches) {
-    require(at >= 0 && at < n && top >= -1 && top < n && top != at, "a branch hangs at a latent");
-    const std::size_t k = prior.size();
-    require(k > 0 && likelihood.shape(0) == k && likelihood.shape(1) == rows, "a likelihood for each state and row");
-    require(table.shape(0) == std::size_t(forest.states[at]) && table.shape(1) == k, "a branch's table fits");
-    require(!needed || needed->size() == std::size_t(n), "what is needed at each latent");
-    own.push_back({at, top, likelihood.data(), table.data(), prior.data(), static_cast<Index>(k),
-                   needed ? needed->data() : nullptr});
-  }
-  std::vector<Moved> moved;
-  {
-    const nb::gil_scoped_release release;
-    moved = relocations(forest, own, passes, near, threads);
-  }
-  nb::list out;
-  const std::size_t most = *std::max_element(forest.states.begin(), forest.states.end());
-  for (std::size_t i = 0; i < moved.size(); ++i)
-    out.append(
-        nb::make_tuple(moved[i].stays, to_numpy(std::move(moved[i].goes)),
-                       to_numpy(std::move(moved[i].tables), {std::size_t(n), most, std::size_t(own[i].states)})));
-  return out;
-}
-
-using Values = In<std::int16_t, nb::ndim<1>>;
-using NeighbourArrays = std::tuple<std::optional<Values>, std::optional<Matrix>, Matrix>;
-
-Centre centre_of(const Matrix& posterior) {
-  require(posterior.shape(0) <= kMostRows && posterior.shape(1) > 0, "a posterior for each row");
-  return {posterior.data(), static_cast<Index>(posterior.shape(0)), static_cast<Index>(posterior.shape(1))};
-}
-
-Neighbour neighbour_of(const Centre& centre, const NeighbourArrays& arrays) {
-  const auto& [values, likelihood, given] = arrays;
-  const std::size_t k = given.shape(1), rows = std::size_t(centre.rows);
-  require(given.shape(0) == std::size_t(centre.states) && k > 0, "a table for each state of the node");
-  require(values.has_value() != likelihood.has_value(), "values or likelihoods of a neighbour");
-  require(!values || values->size() == rows, "a value for each row");
-  require(!likelihood || (likelihood->shape(0) == rows && likelihood->shape(1) == k), "a likelihood for each row");
-  if (values)
-    for (std::size_t r = 0; r < rows; ++r)
-      require((*values)(r) >= -1 && (*values)(r) < static_cast<Index>(k), "values must be states, or -1");
-  return {values ? values->data() : nullptr, likelihood ? likelihood->data() : nullptr, given.data(),
-          static_cast<Index>(k)};
-}
-
-Out<double> depend(Matrix posterior, const std::vector<NeighbourArrays>& arrays, std::size_t first, std::size_t last,
-                   int threads) {
-  const Centre centre = centre_of(posterior);
-  require(first <= last && last <= arrays.size(), "some of the neighbours");
-  std::vector<Neighbour> own;
-  for (const auto& a : arrays) own.push_back(neighbour_of(centre, a));
-  std::vector<double> out;
-  {
-    const nb::gil_scoped_release release;
-    out = dependence(centre, own, first, last, threads);
-  }
-  return to_numpy(std::move(out), {last - first, own.size()});
-}
-
-Out<double> triple(Matrix posterior, const NeighbourArrays& b, const NeighbourArrays& c) {
-  const Centre centre = centre_of(posterior);
-  const Neighbour one = neighbour_of(centre, b), other = neighbour_of(centre, c);
-  std::vector<double> out;
-  {
-    const nb::gil_scoped_release release;
-    out = triple_counts(centre, one, other);
-  }
-  return to_numpy(std::move(out), {std::size_t(one.states), std::size_t(other.states), std::size_t(centre.states)});
-}
-
 }  // namespace
 
 NB_MODULE(_core, m) {
@@ -262,21 +148,6 @@ NB_MODULE(_core, m) {
       lines = text_rows(own, n_rows, between);
     }
     return nb::bytes(lines.data(), lines.size());
-  });
-
-  m.def("alike_rows", [](Matrix logs, double step) {
-    require(logs.shape(0) <= kMostRows, "fewer rows");
-    require(logs.shape(1) > 0 && step >= 1e-12, "at least one state, and a step that can be counted");
-    const std::size_t rows = logs.shape(0), states = logs.shape(1);
-    for (std::size_t i = 0; i < rows * states; ++i) require(std::isfinite(logs.data()[i]), "finite logarithms");
-    Alike a;
-    {
-      const nb::gil_scoped_release release;
-      a = alike_rows(logs.data(), rows, states, step);
-    }
-    const std::size_t n = a.likelihood.size() / states;
-    return std::make_tuple(to_numpy(std::move(a.ids)), to_numpy(std::move(a.likelihood), {n, states}),
-                           to_numpy(std::move(a.scale)));
   });
 
   nb::class_<Engine>(m, "Engine")
@@ -366,10 +237,8 @@ NB_MODULE(_core, m) {
                                to_numpy(std::move(logs), {n, k}));
       });
   m.def("make_engine", &make_engine);
-  m.def("relocations", &relocate);
-  m.def("dependence", &depend);
-  m.def("triple_counts", &triple);
   bind_sampler(m);
+  bind_search(m);
 
   nb::class_<Em>(m, "Em")
       .def(

@@ -6,6 +6,8 @@
 #include <cstring>
 #include <stdexcept>
 
+#include "kernels.hpp"
+
 namespace latentree {
 namespace {
 
@@ -106,22 +108,55 @@ Distinct distinct_rows(const std::vector<const std::int16_t*>& columns, const st
   return out;
 }
 
+Numbering number_pairs(const Indices& a, Index na, const Indices& b, Index nb) {
+  const std::size_t n = a.size();
+  Numbering out;
+  out.id.resize(n);
+  const std::int64_t cells = std::int64_t(na) * nb;
+  if (cells <= std::int64_t(4 * n) + 4096) {
+    Indices seen(static_cast<std::size_t>(cells), 0);
+    for (std::size_t i = 0; i < n; ++i) seen[std::size_t(a[i]) * nb + b[i]] = 1;
+    for (auto& s : seen) s = s ? out.count++ : -1;
+    for (std::size_t i = 0; i < n; ++i) out.id[i] = seen[std::size_t(a[i]) * nb + b[i]];
+    return out;
+  }
+  // counting sort by b, then by a; equal neighbours share an id
+  Indices by_b(n), by_ab(n), start(static_cast<std::size_t>(std::max(na, nb)) + 1, 0);
+  for (std::size_t i = 0; i < n; ++i) ++start[b[i] + 1];
+  for (Index k = 0; k < nb; ++k) start[k + 1] += start[k];
+  for (std::size_t i = 0; i < n; ++i) by_b[start[b[i]]++] = static_cast<Index>(i);
+  std::fill(start.begin(), start.end(), 0);
+  for (std::size_t i = 0; i < n; ++i) ++start[a[i] + 1];
+  for (Index k = 0; k < na; ++k) start[k + 1] += start[k];
+  for (std::size_t i = 0; i < n; ++i) by_ab[start[a[by_b[i]]]++] = by_b[i];
+  for (std::size_t i = 0; i < n; ++i) {
+    const Index r = by_ab[i];
+    if (i > 0) {
+      const Index q = by_ab[i - 1];
+      if (a[q] != a[r] || b[q] != b[r]) ++out.count;
+    }
+    out.id[r] = out.count;
+  }
+  if (n > 0) ++out.count;
+  return out;
+}
+
 Alike alike_rows(const double* logs, std::size_t rows, std::size_t states, double step) {
   constexpr double kLeast = -700.0;  // below, exponentials are too small to matter
   Alike out;
   out.ids.resize(rows);
-  out.scale.resize(rows);
+  out.scale.assign(logs, logs + rows);
+  for (std::size_t s = 1; s < states; ++s)
+    for (std::size_t r = 0; r < rows; ++r) out.scale[r] = std::max(out.scale[r], logs[s * rows + r]);
   std::size_t size = 64;
   while (size < 2 * rows) size *= 2;
   std::vector<Index> table(size, -1);  // open addressing: numbers of distinct rows
   std::vector<std::int64_t> keys;      // [distinct rows][states]
   std::vector<std::int64_t> own(states);
   for (std::size_t r = 0; r < rows; ++r) {
-    const double* row = logs + r * states;
-    const double top = out.scale[r] = *std::max_element(row, row + states);
     std::uint64_t hash = 0;
     for (std::size_t s = 0; s < states; ++s) {
-      own[s] = static_cast<std::int64_t>(std::nearbyint(std::max(row[s] - top, kLeast) / step));
+      own[s] = static_cast<std::int64_t>(std::nearbyint(std::max(logs[s * rows + r] - out.scale[r], kLeast) / step));
       hash = (hash ^ static_cast<std::uint64_t>(own[s])) * 0x9E3779B97F4A7C15ull;
       hash ^= hash >> 32;
     }
@@ -131,10 +166,66 @@ Alike alike_rows(const double* logs, std::size_t rows, std::size_t states, doubl
     if (table[at] < 0) {
       table[at] = static_cast<Index>(keys.size() / states);
       keys.insert(keys.end(), own.begin(), own.end());
-      for (std::size_t s = 0; s < states; ++s) out.likelihood.push_back(std::exp(row[s] - top));
+      for (std::size_t s = 0; s < states; ++s) out.likelihood.push_back(std::exp(logs[s * rows + r] - out.scale[r]));
     }
     out.ids[r] = table[at];
   }
+  return out;
+}
+
+Alike similar_rows(const double* logs, const double* weights, std::size_t rows, std::size_t states, double width) {
+  constexpr double kLeast = -700.0;
+  constexpr std::size_t kBlock = 256;
+  const Kernels& kernel = kernels();
+  Alike out;
+  out.ids.resize(rows);
+  out.scale.assign(logs, logs + rows);
+  for (std::size_t s = 1; s < states; ++s)
+    for (std::size_t r = 0; r < rows; ++r) out.scale[r] = std::max(out.scale[r], logs[s * rows + r]);
+  std::size_t size = 64;
+  while (size < 2 * rows) size *= 2;
+  std::vector<Index> table(size, -1);  // open addressing: numbers of distinct rows
+  std::vector<std::uint16_t> keys;     // [distinct rows][states]
+  std::vector<std::uint16_t> own(states);
+  std::vector<double> block(states * kBlock), total;
+  double sum[kBlock];
+  for (std::size_t first = 0; first < rows; first += kBlock) {
+    const std::size_t n = std::min(kBlock, rows - first);
+    std::fill_n(sum, n, 0.0);
+    for (std::size_t s = 0; s < states; ++s) {
+      double* p = block.data() + s * kBlock;
+      for (std::size_t i = 0; i < n; ++i) p[i] = std::max(logs[s * rows + first + i] - out.scale[first + i], kLeast);
+      kernel.exp_all(p, p, n);
+      for (std::size_t i = 0; i < n; ++i) sum[i] += p[i];
+    }
+    for (std::size_t i = 0; i < n; ++i) {
+      const std::size_t r = first + i;
+      std::uint64_t hash = 0;
+      for (std::size_t s = 0; s < states; ++s) {
+        const double p = block[s * kBlock + i] /= sum[i];
+        own[s] = static_cast<std::uint16_t>(std::sqrt(p) / width + 0.5);
+        hash = (hash ^ own[s]) * 0x9E3779B97F4A7C15ull;
+        hash ^= hash >> 32;
+      }
+      out.scale[r] += std::log(sum[i]);
+      std::size_t at = hash & (size - 1);
+      while (table[at] >= 0 && !std::equal(own.begin(), own.end(), keys.begin() + std::ptrdiff_t(table[at] * states)))
+        at = (at + 1) & (size - 1);
+      if (table[at] < 0) {
+        table[at] = static_cast<Index>(total.size());
+        keys.insert(keys.end(), own.begin(), own.end());
+        out.likelihood.insert(out.likelihood.end(), states, 0.0);
+        total.push_back(0.0);
+      }
+      const Index id = out.ids[r] = table[at];
+      for (std::size_t s = 0; s < states; ++s) out.likelihood[id * states + s] += weights[r] * block[s * kBlock + i];
+      total[id] += weights[r];
+    }
+  }
+  for (std::size_t id = 0; id < total.size(); ++id)
+    for (std::size_t s = 0; s < states; ++s)
+      out.likelihood[id * states + s] =
+          total[id] > 0.0 ? out.likelihood[id * states + s] / total[id] : 1.0 / double(states);
   return out;
 }
 

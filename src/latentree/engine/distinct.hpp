@@ -16,13 +16,26 @@ struct Distinct {
 Distinct distinct_rows(const std::vector<const std::int16_t*>& columns, const std::vector<Index>& states,
                        std::int64_t n_rows);
 
-// Log-likelihoods of a node's states, row by row: which rows are alike when the largest entry of each is zero.
+// Numbering of the distinct pairs (a[i], b[i]), in the order of (a, b).
+struct Numbering {
+  Indices id;  // per row
+  Index count = 0;
+};
+Numbering number_pairs(const Indices& a, Index na, const Indices& b, Index nb);
+
+// Likelihoods of a node's states, row by row, as few as serve the purpose.
 struct Alike {
   std::vector<Index> ids;          // which of the distinct rows each row is, numbered as they come
-  std::vector<double> likelihood;  // [distinct rows][states]: the first of those that are alike
-  std::vector<double> scale;       // [rows]: the largest entry
+  std::vector<double> likelihood;  // [distinct rows][states]
+  std::vector<double> scale;       // [rows]: logarithm of what each row was divided by
 };
-// Rows whose entries round to the same multiples of `step` are alike.
+
+// Rows of log-likelihoods, [states][rows], that round to the same multiples of `step`, the largest entry being zero.
+// The first of those that are alike stands for all.
 Alike alike_rows(const double* logs, std::size_t rows, std::size_t states, double step);
+
+// Rows whose square roots of probabilities, taken as distributions over the states, lie in the same cell of this width:
+// that is where merging them loses about as little wherever they lie (Hellinger distance). Their mean stands for them.
+Alike similar_rows(const double* logs, const double* weights, std::size_t rows, std::size_t states, double width);
 
 }  // namespace latentree

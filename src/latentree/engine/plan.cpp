@@ -4,6 +4,8 @@
 #include <numeric>
 #include <stdexcept>
 
+#include "distinct.hpp"
+
 namespace latentree {
 namespace {
 
@@ -15,45 +17,6 @@ constexpr std::size_t kGreedyParts = 200;  // more parts than this are paired of
 constexpr double kMergeBelow = 0.2;        // two parts are joined when that leaves fewer rows than this share
 constexpr Index kPiece = 4096;             // top rows in one piece of work
 constexpr Index kMaxPieces = 16;
-
-// Numbering of the distinct pairs (a[i], b[i]), in the order of (a, b).
-struct Numbering {
-  Indices id;  // per row
-  Index count = 0;
-};
-
-Numbering number_pairs(const Indices& a, Index na, const Indices& b, Index nb) {
-  const std::size_t n = a.size();
-  Numbering out;
-  out.id.resize(n);
-  const std::int64_t cells = std::int64_t(na) * nb;
-  if (cells <= std::int64_t(4 * n) + 4096) {
-    Indices seen(static_cast<std::size_t>(cells), 0);
-    for (std::size_t i = 0; i < n; ++i) seen[std::size_t(a[i]) * nb + b[i]] = 1;
-    for (auto& s : seen) s = s ? out.count++ : -1;
-    for (std::size_t i = 0; i < n; ++i) out.id[i] = seen[std::size_t(a[i]) * nb + b[i]];
-    return out;
-  }
-  // counting sort by b, then by a; equal neighbours share an id
-  Indices by_b(n), by_ab(n), start(static_cast<std::size_t>(std::max(na, nb)) + 1, 0);
-  for (std::size_t i = 0; i < n; ++i) ++start[b[i] + 1];
-  for (Index k = 0; k < nb; ++k) start[k + 1] += start[k];
-  for (std::size_t i = 0; i < n; ++i) by_b[start[b[i]]++] = static_cast<Index>(i);
-  std::fill(start.begin(), start.end(), 0);
-  for (std::size_t i = 0; i < n; ++i) ++start[a[i] + 1];
-  for (Index k = 0; k < na; ++k) start[k + 1] += start[k];
-  for (std::size_t i = 0; i < n; ++i) by_ab[start[a[by_b[i]]]++] = by_b[i];
-  for (std::size_t i = 0; i < n; ++i) {
-    const Index r = by_ab[i];
-    if (i > 0) {
-      const Index q = by_ab[i - 1];
-      if (a[q] != a[r] || b[q] != b[r]) ++out.count;
-    }
-    out.id[r] = out.count;
-  }
-  if (n > 0) ++out.count;
-  return out;
-}
 
 // A message table under construction: which of its rows each data row uses.
 struct Part {
@@ -154,7 +117,8 @@ class Compiler {
     Indices id = with_missing_last(column.ids, plan_.states[v], missing);
     Slot slot;
     slot.rows = plan_.states[v] + (missing ? 1 : 0);
-    slot.states = plan_.states[neighbours_[v][0]];
+    slot.node = neighbours_[v][0];
+    slot.states = plan_.states[slot.node];
     slot.depth = 1;
     Part part = make_part(std::move(slot), std::move(id));
     plan_.ops.push_back({Kind::leaf, part.slot, {}, {}, v, false});
@@ -164,6 +128,7 @@ class Compiler {
   Part evidence_part(const Column& column) {
     const Index k = plan_.states[column.node];
     Slot slot;
+    slot.node = column.node;
     slot.states = k;
     slot.depth = 1;
     slot.constant = true;
@@ -183,12 +148,13 @@ class Compiler {
     return make_part(std::move(slot), std::move(id));
   }
 
-  Part constant_ones(Index states) {
+  Part constant_ones(Index v) {
     Slot slot;
+    slot.node = v;
     slot.rows = 1;
-    slot.states = states;
+    slot.states = plan_.states[v];
     slot.constant = true;
-    slot.value.assign(states, 1.0);
+    slot.value.assign(slot.states, 1.0);
     return make_part(std::move(slot), Indices(n_rows_, 0));
   }
 
@@ -218,7 +184,7 @@ class Compiler {
       for (Index c : columns_at_[v]) parts.push_back(evidence_part(plan_.columns[c]));
       for (std::size_t j = branches[v].size(); j-- > 0;) parts.push_back(std::move(branches[v][j]));
       branches[v].clear();
-      if (parts.empty()) parts.push_back(constant_ones(plan_.states[v]));
+      if (parts.empty()) parts.push_back(constant_ones(v));
       if (i == 0) return parts;
       branches[towards[v]].push_back(message(v, towards[v], parts));
     }
@@ -231,6 +197,7 @@ class Compiler {
     Part made = parts.size() == 1 ? std::move(parts[0]) : multiply(parts);
     const Slot& in = plan_.slots[made.slot];
     Slot slot;
+    slot.node = to;
     slot.rows = in.rows;
     slot.states = plan_.states[to];
     slot.depth = in.depth;
@@ -330,8 +297,9 @@ class Compiler {
     sort_parts(parts);
     Numbering all = known ? *known : number_all(parts);
     Slot slot;
+    slot.node = plan_.slots[parts[0].slot].node;
     slot.rows = all.count;
-    slot.states = plan_.slots[parts[0].slot].states;
+    slot.states = plan_.states[slot.node];
     Op op{Kind::product, -1, {}, {}, -1, false};
     for (const Part& p : parts) {
       const Slot& s = plan_.slots[p.slot];
@@ -484,6 +452,15 @@ class Compiler {
   PairCounter count_;
 };
 
+void lay_out(Plan& plan) {
+  plan.offset.clear();
+  plan.n_parameters = 0;
+  for (std::size_t v = 0; v < plan.parent.size(); ++v) {
+    plan.offset.push_back(plan.n_parameters);
+    plan.n_parameters += std::int64_t(v == 0 ? 1 : plan.states[plan.parent[v]]) * plan.states[v];
+  }
+}
+
 }  // namespace
 
 std::size_t Plan::n_bytes() const {
@@ -513,11 +490,19 @@ Plan compile(Indices parent, Indices states, std::vector<Column> columns, const 
   plan.parent = std::move(parent);
   plan.states = std::move(states);
   plan.columns = std::move(columns);
-  for (std::size_t v = 0; v < plan.parent.size(); ++v) {
-    plan.offset.push_back(plan.n_parameters);
-    plan.n_parameters += std::int64_t(v == 0 ? 1 : plan.states[plan.parent[v]]) * plan.states[v];
-  }
+  lay_out(plan);
   Compiler(plan, weights, options).run();
+  return plan;
+}
+
+Plan with_states(Plan plan, Indices states) {
+  plan.states = std::move(states);
+  lay_out(plan);
+  for (Slot& slot : plan.slots) {
+    slot.states = plan.states[slot.node];
+    if (slot.constant && slot.rows == 1 && slot.value.size() != std::size_t(slot.states))
+      slot.value.assign(slot.states, 1.0);
+  }
   return plan;
 }
 

@@ -27,6 +27,7 @@ struct Column {
 
 // A table of messages into one node: a row per distinct sub-pattern, a column per state.
 struct Slot {
+  Index node = -1;  // into which the messages go
   Index rows = 0;
   Index states = 0;
   int depth = 0;                  // leaves multiplied since the rows were last rescaled
@@ -75,6 +76,9 @@ struct PlanOptions {
   bool share = true;  // false: one message row per data row (what sharing is measured against)
   Index root = -1;    // -1: choose the cheapest
 };
+
+// The same plan for other numbers of states; those of nodes with evidence stay.
+Plan with_states(Plan plan, Indices states);
 
 Plan compile(Indices parent, Indices states, std::vector<Column> columns, const std::vector<double>& weights,
              const PlanOptions& options);

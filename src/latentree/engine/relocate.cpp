@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <map>
 #include <numeric>
 
 #include "kernels.hpp"
@@ -11,6 +12,34 @@
 
 namespace latentree {
 namespace {
+
+// All arrays over rows are [states][rows]: the rows are what is vectorised.
+
+// A message between two latents: all that `from` knows without `to`, and P(from | to).
+struct Link {
+  Index from, to;
+  const double* cavity;  // [states of from][rows], largest entry of a row 1
+  const double* table;   // [states of to][states of from]
+};
+
+// A branch as it is worked on: what it says about its own top node, and P(top | latent).
+struct Top {
+  Index at;
+  Index own;                 // the latent at its top; -1: it is a leaf
+  const double* likelihood;  // [states][rows]
+  const double* table;       // [states of at][states]
+  const double* prior;       // [states]
+  Index states;
+  const double* needed;  // [latents], or nullptr
+};
+
+struct Forest {
+  std::vector<Index> states;                   // of the latents
+  std::vector<std::vector<double>> posterior;  // [states][rows]
+  std::vector<Link> links;                     // both directions of every edge
+  const double* weights;
+  Index rows;
+};
 
 constexpr Index kBlock = 128;       // rows worked on together
 constexpr std::size_t kPlaces = 8;  // places looked at more closely
@@ -21,7 +50,7 @@ constexpr double kAhead = 6.0;      // given up, if the need is unknown: so many
 // One branch: how the beliefs of all other nodes change when it is taken away, and what they then say about it.
 class Mover {
  public:
-  Mover(const Forest& forest, const std::vector<std::vector<Index>>& outgoing, const Branch& branch, int passes,
+  Mover(const Forest& forest, const std::vector<std::vector<Index>>& outgoing, const Top& branch, int passes,
         std::size_t near)
       : f_(forest),
         b_(branch),
@@ -95,7 +124,7 @@ class Mover {
   const double* believe(Index latent, Index first, Index n) {
     const bool held = !held_[latent].empty();
     double* q = held ? held_[latent].data() + first : q_.data();
-    k_.believe(f_.posterior[latent] + first, f_.rows, ratio(latent, 0), kBlock, f_.states[latent], n, q,
+    k_.believe(f_.posterior[latent].data() + first, f_.rows, ratio(latent, 0), kBlock, f_.states[latent], n, q,
                held ? f_.rows : kBlock);
     return q;
   }
@@ -162,7 +191,7 @@ class Mover {
     std::fill(one, one + n, 1.0);
     for (Index s = 0; s < f_.states[b_.at]; ++s) {
       double* r = ratio(b_.at, s);
-      const double* p = f_.posterior[b_.at] + std::size_t(s) * f_.rows + first;
+      const double* p = f_.posterior[b_.at].data() + std::size_t(s) * f_.rows + first;
       k_.mix(b_.table + std::size_t(s) * b_.states, b_.likelihood + first, f_.rows, b_.states, n, r);
       for (Index i = 0; i < n; ++i) {
         r[i] = 1.0 / std::max(r[i], kUnderflow);
@@ -199,7 +228,7 @@ class Mover {
 
   const Kernels& k_ = kernels();
   const Forest& f_;
-  const Branch& b_;
+  const Top& b_;
   const std::size_t near_;
   const Index most_;
   const double weight_;
@@ -211,14 +240,49 @@ class Mover {
 
 }  // namespace
 
-std::vector<Moved> relocations(const Forest& forest, const std::vector<Branch>& branches, int passes, int near,
-                               int threads) {
-  std::vector<std::vector<Index>> outgoing(forest.states.size());
+std::vector<Moved> relocations(const Beliefs& beliefs, const Indices& places, const std::vector<Branch>& branches,
+                               int passes, int near, int threads) {
+  const Network& net = beliefs.network();
+  const Index rows = beliefs.rows();
+  std::vector<Index> number(net.n_nodes(), -1);
+  for (std::size_t i = 0; i < places.size(); ++i) number[places[i]] = static_cast<Index>(i);
+  Forest forest;
+  forest.weights = beliefs.weights();
+  forest.rows = rows;
+  std::map<std::pair<Index, Index>, std::vector<double>> cavity;
+  for (Index u : places) {
+    forest.states.push_back(net.states[u]);
+    forest.posterior.push_back(beliefs.posterior(u));
+    for (Index v : net.neighbours[u])
+      if (number[v] >= 0) {
+        const auto& own = cavity[{u, v}] = beliefs.cavity({u, {v}});
+        forest.links.push_back({number[u], number[v], own.data(), net.conditional(u, v).data()});
+      }
+  }
+  std::map<Index, std::vector<double>> seen;  // what a leaf's values say about it: 1 for the value seen, or for all
+  for (const Branch& b : branches) {
+    if (net.is_latent(b.top) || seen.count(b.top)) continue;
+    std::vector<double>& own = seen[b.top];
+    const std::int16_t* codes = beliefs.codes(b.top);
+    for (Index x = 0; x < net.states[b.top]; ++x)
+      for (Index r = 0; r < rows; ++r) own.push_back(codes[r] == x || codes[r] < 0 ? 1.0 : 0.0);
+  }
+  std::vector<std::vector<Index>> outgoing(places.size());
   for (std::size_t l = 0; l < forest.links.size(); ++l) outgoing[forest.links[l].from].push_back(Index(l));
   std::vector<Moved> out(branches.size());
   Team team(threads);
-  team(static_cast<Index>(branches.size()),
-       [&](Index i) { out[i] = Mover(forest, outgoing, branches[i], passes, std::size_t(near)).result(); });
+  team(static_cast<Index>(branches.size()), [&](Index i) {
+    const Branch& b = branches[i];
+    const double* likelihood = net.is_latent(b.top) ? cavity.at({b.top, b.at}).data() : seen.at(b.top).data();
+    const Top top{number[b.at],
+                  number[b.top],
+                  likelihood,
+                  net.conditional(b.top, b.at).data(),
+                  net.marginal[b.top].data(),
+                  net.states[b.top],
+                  b.needed.empty() ? nullptr : b.needed.data()};
+    out[i] = Mover(forest, outgoing, top, passes, std::size_t(near)).result();
+  });
   return out;
 }
 

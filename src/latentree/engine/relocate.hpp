@@ -3,50 +3,31 @@
 #pragma once
 #include <vector>
 
-#include "plan.hpp"
+#include "beliefs.hpp"
 
 namespace latentree {
-
-// All arrays over rows are [states][rows]: the rows are what is vectorised.
-
-// A message between two latents: all that `from` knows without `to`, and P(from | to).
-struct Link {
-  Index from, to;
-  const double* cavity;  // [states of from][rows], largest entry of a row 1
-  const double* table;   // [states of to][states of from]
-};
-
-// A branch that hangs at a latent: what it says about its own top node, and P(top | latent).
-struct Branch {
-  Index at;
-  Index own;                 // the latent at its top; -1: it is a leaf
-  const double* likelihood;  // [states][rows]
-  const double* table;       // [states of at][states]
-  const double* prior;       // [states]
-  Index states;
-  const double* needed;  // [latents]: by how much it must be likelier there to be worth it; nullptr: not known
-};
-
-struct Forest {
-  std::vector<Index> states;             // of the latents
-  std::vector<const double*> posterior;  // [states][rows]
-  std::vector<Link> links;               // both directions of every edge
-  const double* weights;
-  Index rows;
-};
 
 struct Moved {
   double stays = 0.0;  // log-likelihood of the branch where it hangs now, given all else
   std::vector<double>
-      goes;  // [latents]: the same where it would hang; nan: part of the branch, far away, or not worth a look
-  std::vector<double> tables;  // [latents][most states][states]: P(top | latent)
+      goes;  // [places]: the same where it would hang; nan: part of the branch, far away, or not worth a look
+  std::vector<double> tables;  // [places][most states][states]: P(top | latent)
 };
 
+// A branch: its top node, the latent it hangs at, and by how much it must be likelier at each place to be worth it;
+// empty: that is not known.
+struct Branch {
+  Index top, at;
+  std::vector<double> needed;
+};
+
+// `places` are latents that hang together, those that the branches hang at among them.
+//
 // At most `passes` over the data: the first counts, the others are EM steps. Only the places with the best counts are
 // followed. If it is known what is needed, a place is given up once a bound shows that it cannot do or cannot be the
 // best of its branch; otherwise once it seems unable to catch up with where the branch hangs now.
 // No more than `near` latents are looked at, the nearest.
-std::vector<Moved> relocations(const Forest& forest, const std::vector<Branch>& branches, int passes, int near,
-                               int threads);
+std::vector<Moved> relocations(const Beliefs& beliefs, const Indices& places, const std::vector<Branch>& branches,
+                               int passes, int near, int threads);
 
 }  // namespace latentree

@@ -15,7 +15,6 @@ from .._types import FloatArray
 from ._beliefs import Beliefs
 from ._network import Graph
 from ._operators import Move, per_parameter
-from ._restricted import triple
 
 _TINY = 1e-300
 
@@ -32,7 +31,7 @@ class CompletedData:
         """N P^(a, b, c) of a latent and two of its neighbours."""
         if (a, b, c) not in self._known:
             first, second = sorted((b, c))
-            self._known[a, first, second] = found = triple(self._beliefs, a, first, second)
+            self._known[a, first, second] = found = self._beliefs.triple(a, first, second)
             self._known[a, second, first] = found.transpose(0, 2, 1)
         return self._known[a, b, c]
 

@@ -153,7 +153,7 @@ def likelihoods(model: Model, piece: Table) -> dict[int, FloatArray]:
     out = {}
     for position, v in enumerate(number):
         if graph.is_latent(v):
-            logs = beliefs.total[v]
+            logs = beliefs.total(v)
             out[position] = np.exp(logs - logs.max(axis=1, keepdims=True))[piece.inverse]
     return out
 

@@ -23,7 +23,7 @@ from ..runner import StopReason
 from ._beliefs import Beliefs
 from ._network import Graph, Network
 from ._operators import Move, per_parameter
-from ._restricted import Effort, Evaluated, evaluate, model_of, regularised
+from ._restricted import Effort, Evaluated, Question, evaluate_all, model_of, regularised
 from ._task import Point, State, Task
 
 Generator = np.random.Generator
@@ -70,14 +70,14 @@ def evaluated(
     task: Task, beliefs: Beliefs, candidates: Iterable[tuple[Move, Graph]], effort: Effort, rng: Generator, stage: str
 ) -> list[Candidate]:
     """Find the restricted likelihood of all candidates."""
-    gain = estimated_gain(task, beliefs)
-
-    def one(item: tuple[Move, Graph], rng: Generator) -> Candidate:
-        move, graph = item
-        found = evaluate(move, beliefs, effort, rng)
-        return Candidate(found, graph, gain(found.log_likelihood, graph), task.criterion.dimension(graph))
-
-    return task.map(one, candidates, rng, stage=stage)
+    gain, items = estimated_gain(task, beliefs), list(candidates)
+    asked = [Question(move, effort) for move, _ in items]
+    answers = evaluate_all(task, beliefs, asked, rng, threads=task.n_jobs, stage=stage)
+    return [
+        Candidate(found, graph, gain(found.log_likelihood, graph), task.criterion.dimension(graph))
+        for (_, graph), found in zip(items, answers, strict=True)
+        if found is not None
+    ]
 
 
 def staged(

@@ -7,19 +7,19 @@ likelihood.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from .._types import FloatArray
-from ..engine import _core
 from ._beliefs import Beliefs
-from ._division import LOSS_LEFT, branches, divisions
+from ._division import LOSS_LEFT, divisions
 from ._network import Edge, Graph, Network, edge
 from ._operators import Move, moves
 from ._relocate import PLACES, relocations
-from ._restricted import Effort, Evaluated, applied, evaluate, regularised
+from ._restricted import Effort, Evaluated, Question, applied, evaluate_all, regularised
 from ._task import Task
 
 EFFORT = Effort(4, 20, 0.1)
@@ -31,8 +31,6 @@ PER_NODE = 2
 """New nodes that one neighbour of a latent is tried in."""
 WIDE = 60
 """A latent of so many neighbours is a hub: what would change all its tables waits until it has been divided."""
-BLOCK = 20_000_000
-"""Cells looked at between two looks at the clock."""
 ANEW = ("SI", "SD", "UN")
 """Moves that are also tried from random tables: what the states mean may have to change altogether."""
 LEAST = 0.1
@@ -70,6 +68,7 @@ def propose(
 
     Without ``cuts``, no edge is taken away.
     """
+    told: dict[str, Any] = {"threads": task.n_jobs, "stage": "candidates"} if parallel else {}
     graph, cost = beliefs.network.graph, task.criterion
     base = cost.penalty(graph)
     now = float(beliefs.weights @ beliefs.log_likelihood)
@@ -104,16 +103,17 @@ def propose(
         *(_cuts(beliefs, task, base, around, least) if cuts else ()),
     ]
 
-    def judged(move: Move, own: np.random.Generator) -> Proposal:
+    asked, prices_of = [], []
+    for move in tried:
         price = cost.price(graph, move, base)
-        effort, goal = SPLITTING if move.kind in ("SI", "DI") else EFFORT, now + price + least
-        found = evaluate(move, beliefs, effort, own, goal=goal)
-        if anew and move.kind in ANEW:
-            other = evaluate(move, beliefs, effort, own, goal=max(goal, found.log_likelihood), anew=True)
-            found = max(found, other, key=lambda f: f.log_likelihood)
-        return Proposal(found.log_likelihood - now - price, price, found)
-
-    gained = task.map(judged, tried, rng) if parallel else [judged(move, rng) for move in tried]
+        effort = SPLITTING if move.kind in ("SI", "DI") else EFFORT
+        asked.append(Question(move, effort, now + price + least, "both" if anew and move.kind in ANEW else "model"))
+        prices_of.append(price)
+    gained = [
+        Proposal(found.log_likelihood - now - price, price, found)
+        for price, found in zip(prices_of, evaluate_all(task, beliefs, asked, rng, **told), strict=True)
+        if found is not None
+    ]
     gained = [p for p in gained if p.gain > (max(least, LEAST) if p.move in again else least)]
     out = [*best.values(), *_cost_effective(gained, graph)]
     return sorted(out, key=lambda p: (-p.gain, p.move))
@@ -142,19 +142,18 @@ def _introductions(
 ) -> Iterator[Move]:
     """New nodes that the completed data speak for, the strongest first, no neighbour in too many."""
     graph = beliefs.network.graph
+    prices = _Prices(task, graph, base)
     for a in graph.latents:
         neighbours = graph.neighbours[a]
         if len(neighbours) < 4 or (around is not None and a not in around):
             continue
-        dependence = conditional_dependence(beliefs, a, between=task.check_time)
+        dependence = beliefs.dependence(a, between=task.check_time)
         rows, columns = np.triu_indices(len(neighbours), 1)
         order = np.argsort(-dependence[rows, columns], kind="stable")
         used = {b: PER_NODE if b == graph.observed.get(a) else 0 for b in neighbours}
         # with neighbours that have as many states as a, all new nodes cost the same
         alike = min(graph.cardinality[b] for b in neighbours) >= graph.cardinality[a] and len(neighbours) > 5
-        cheapest = (
-            min(task.criterion.price(graph, m, base) for m in _sizes(graph, a, *neighbours[:2])) if alike else 0.0
-        )
+        cheapest = min(prices(m) for m in _sizes(graph, a, *neighbours[:2])) if alike else 0.0
         floor = least + cheapest
         for i in order:
             b, c = neighbours[rows[i]], neighbours[columns[i]]
@@ -163,11 +162,27 @@ def _introductions(
                 break
             if max(used[b], used[c]) >= PER_NODE or (len(neighbours) == 4 and neighbours[0] not in (b, c)):
                 continue
-            worth = [m for m in _sizes(graph, a, b, c) if strength - task.criterion.price(graph, m, base) > least]
+            worth = [m for m in _sizes(graph, a, b, c) if strength - prices(m) > least]
             if worth:
                 used[b] += 1
                 used[c] += 1
                 yield from worth
+
+
+class _Prices:
+    """What new nodes cost: as much between all neighbours of the same numbers of states."""
+
+    def __init__(self, task: Task, graph: Graph, base: float) -> None:
+        self._task, self._graph, self._base = task, graph, base
+        self._known: dict[tuple[int, ...], float] = {}
+
+    def __call__(self, move: Move) -> float:
+        graph, (a, *ends) = self._graph, move.nodes[:3]
+        alike = (v if graph.is_latent(v) else -graph.cardinality[v] for v in ends)
+        key = (a, *alike, move.states(graph))
+        if key not in self._known:
+            self._known[key] = self._task.criterion.price(graph, move, self._base)
+        return self._known[key]
 
 
 def _sizes(graph: Graph, a: int, b: int, c: int) -> Iterator[Move]:
@@ -225,22 +240,6 @@ def _information(joint: FloatArray) -> float:
     return float((joint * np.log(np.maximum(joint, 1e-300) / np.maximum(product, 1e-300))).sum())
 
 
-def conditional_dependence(beliefs: Beliefs, a: int, *, between: Callable[[], None] = lambda: None) -> FloatArray:
-    """N times the information that each two neighbours of a share given a, in the completed data ([Zhang2004] 3).
-
-    Of two neighbours the entry [i, j] with i < j counts. ``between`` is called between blocks of neighbours.
-    """
-    neighbours = beliefs.network.graph.neighbours[a]
-    q, columns = beliefs.weighed(a), [beliefs.neighbour(b, a) for b in neighbours]
-    n = len(neighbours)
-    block = max(1, BLOCK // (n * len(q)))
-    parts = []
-    for i in range(0, n, block):
-        between()
-        parts.append(_core.dependence(q, columns, i, min(i + block, n), 1))
-    return np.vstack(parts)
-
-
 def _unions(graph: Graph, around: Collection[int] | None) -> Iterator[Move]:
     for a, b in graph.edges:
         if not graph.is_latent(a) or len(graph.neighbours[a]) + len(graph.neighbours[b]) > WIDE:
@@ -257,8 +256,7 @@ def _divisions(beliefs: Beliefs, task: Task, around: Collection[int] | None, lea
     network = beliefs.network
     for a in network.graph.latents:
         if a not in network.graph.observed and (around is None or a in around):
-            yield from divisions(network, a, task.table.n, task.criterion.rate, least)
-            yield from branches(network, a, task.table.n, task.criterion.rate, least)
+            yield from divisions(beliefs, a, task.table.n, task.criterion.rate, least)
 
 
 # ---- several at once ----------------------------------------------------------------------------------------------

@@ -12,7 +12,6 @@ from itertools import islice
 import numpy as np
 
 from .._types import FloatArray
-from ..engine import _core
 from ._beliefs import Beliefs
 from ._network import Graph
 from ._operators import Move
@@ -88,22 +87,11 @@ def _moved(
     needed: Needed | None,
 ) -> Iterator[Evaluated]:
     network, graph = beliefs.network, beliefs.network.graph
-    at = {v: i for i, v in enumerate(places)}
-    pairs = [(u, v) for u in places for v in graph.neighbours[u] if v in at]
-    cavity = {(u, v): np.ascontiguousarray(beliefs.cavity(u, v).T) for u, v in pairs}
-    links = [(at[u], at[v], cavity[u, v], np.ascontiguousarray(network.conditional(u, v))) for u, v in pairs]
-    tops, arrays, least = [], [], []
-    for a in some:
-        for z in branches[a]:
-            if graph.is_latent(z) and z not in at:
-                continue
-            tops.append((z, a))
-            likelihood = cavity[z, a] if z in at else _seen(beliefs, z)
-            table, prior = np.ascontiguousarray(network.conditional(z, a)), np.ascontiguousarray(network.marginals[z])
-            least.append(None if needed is None else _needed(graph, z, a, places, needed))
-            arrays.append((at[a], at.get(z, -1), likelihood, table, prior, least[-1]))
-    posteriors = [np.ascontiguousarray(beliefs.posterior(v).T) for v in places]
-    moved = _core.relocations(posteriors, links, arrays, beliefs.weights, passes, n_places, n_jobs)
+    at = set(places)
+    tops = [(z, a) for a in some for z in branches[a] if z in at or not graph.is_latent(z)]
+    least = [None if needed is None else _needed(graph, z, a, places, needed) for z, a in tops]
+    asked = [(z, a, own) for (z, a), own in zip(tops, least, strict=True)]
+    moved = beliefs.core.relocations(list(places), asked, passes, n_places, n_jobs)
     now, fresh = float(beliefs.weights @ beliefs.log_likelihood), graph.fresh()
     for (z, a), own, (stays, goes, tables) in zip(tops, least, moved, strict=True):
         with np.errstate(invalid="ignore"):
@@ -121,9 +109,3 @@ def _needed(graph: Graph, z: int, a: int, places: Sequence[int], needed: Needed)
     out = np.full(len(places), np.inf)
     out[[c not in own for c in places]] = needed(z, a, [c for c in places if c not in own])
     return out
-
-
-def _seen(beliefs: Beliefs, v: int) -> FloatArray:
-    """What a leaf's values say about it: 1 for the value seen, for all where none was."""
-    codes, k = beliefs.codes(v), beliefs.network.graph.cardinality[v]
-    return np.ascontiguousarray((codes == np.arange(k)[:, None]) | (codes < 0), dtype=np.float64)

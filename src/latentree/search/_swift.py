@@ -101,6 +101,8 @@ _SHARE = 0.7
 _AGAIN, _BEHIND = 0.2, 0.3
 """The same, as a part: for a start that has come to where another ended, if that can be enlarged, and for one that is
 behind."""
+_WIDEST = 0.1
+"""Messages that differ by less than this, and than a standard error of a share, are taken as one to judge moves."""
 _DRAWS = 8
 """Draws of a perturbation that was not tried before."""
 
@@ -268,6 +270,17 @@ class Swift(SearchMethod):
         seed = int(rng.integers(2**32))
         return state.to("perturb", home=here, seed=seed, looked=False), None
 
+    def _end(self, task: Task, point: Point, rng: Generator) -> Point:
+        """Where a climb ends."""
+        while True:
+            task.check_time()
+            after, done, _ = self._improved(task, point, rng, n_jobs=1)
+            if not done:
+                after = self._adapted(task, point, rng)
+                if after.score <= point.score + SAME:
+                    return point
+            point = after
+
     def _improved(
         self, task: Task, here: Point, rng: Generator, *, n_jobs: int, **how: Any
     ) -> tuple[Point, list[Proposal], int]:
@@ -280,7 +293,8 @@ class Swift(SearchMethod):
         return point, done, len(found)
 
     def _proposals(self, task: Task, point: Point, rng: Generator, **how: Any) -> list[Proposal]:
-        return propose(task, Beliefs(point.network, task.table), rng, cuts=self.options.cuts, **how)
+        beliefs = Beliefs(point.network, task.table, width=min(_WIDEST, task.table.n**-0.5))
+        return propose(task, beliefs, rng, cuts=self.options.cuts, **how)
 
     def _bundle(
         self, task: Task, here: Point, found: Sequence[Proposal], n_jobs: int, avoid: Collection[str] = ()
@@ -464,14 +478,7 @@ class Swift(SearchMethod):
         def end(more: int, own: Generator) -> Point:
             model = with_more_states(graph, more, task.table, own)
             point = self._refitted(replace(task, n_jobs=1), Point(evaluate(model, task.table), -np.inf), own)
-            while True:
-                task.check_time()
-                after, done, _ = self._improved(task, point, own, n_jobs=1)
-                if not done:
-                    after = self._adapted(task, point, own)
-                    if after.score <= point.score + SAME:
-                        return point
-                point = after
+            return self._end(task, point, own)
 
         best = max(task.map(end, sizes, rng, stage="perturbations"), key=lambda point: point.score)
         return best if best.score > home.score + SAME else None
