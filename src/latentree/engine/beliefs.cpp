@@ -13,6 +13,8 @@ namespace {
 
 constexpr Index kBlock = 256;       // rows worked on together
 constexpr std::size_t kParted = 4;  // branches whose absence is remembered
+constexpr std::size_t kPairs = 64;  // pairs of neighbours whose surroundings are remembered
+constexpr Index kUsual = 3;         // states that a plan expects of a latent that nothing is known about
 constexpr double kSame = 1e-6;      // logarithms that differ by less are the same
 constexpr double kLeastLog = -700;  // below, exponentials are too small to matter
 
@@ -251,6 +253,7 @@ std::shared_ptr<const Known> Beliefs::known(const End& end) const {
     made->ids.assign(codes(end.node), codes(end.node) + rows_);
     made->count = network_.states[end.node];
   }
+  if (end.without.size() > 1) return made;  // asked for once
   const std::lock_guard<std::mutex> lock(mutex_);
   return known_.emplace(std::move(key), std::move(made)).first->second;  // whoever came first: they are the same
 }
@@ -269,8 +272,18 @@ std::shared_ptr<const Surroundings> Beliefs::surroundings(const std::vector<End>
   std::vector<std::shared_ptr<const Known>> each;
   for (const End& end : ends) each.push_back(known(end));
   auto made = std::make_shared<Surroundings>(combine(each, weights_, rows_));
+  const bool passing = std::any_of(ends.begin(), ends.end(), [](const End& end) { return end.without.size() > 1; });
   const std::lock_guard<std::mutex> lock(mutex_);
-  return surroundings_.emplace(std::move(key), std::move(made)).first->second;
+  const auto [at, fresh] = surroundings_.emplace(key, std::move(made));
+  const std::shared_ptr<const Surroundings> found = at->second;
+  if (fresh && passing) {
+    passing_.push_back(std::move(key));
+    if (passing_.size() > kPairs) {
+      surroundings_.erase(passing_.front());
+      passing_.pop_front();
+    }
+  }
+  return found;
 }
 
 Plan Surroundings::plan(const Indices& parent, const Indices& states, const Indices& ends) const {
@@ -283,8 +296,12 @@ Plan Surroundings::plan(const Indices& parent, const Indices& states, const Indi
   }
   if (!made) {
     std::vector<Column> columns;
-    for (std::size_t j = 0; j < ends.size(); ++j) columns.push_back({ends[j], ids[j], known[j]->likelihood, {}, {}});
-    made = std::make_shared<const Plan>(compile(parent, states, std::move(columns), weights, {}));
+    Indices usual(states.size(), kUsual);
+    for (std::size_t j = 0; j < ends.size(); ++j) {
+      columns.push_back({ends[j], ids[j], known[j]->likelihood, {}, {}});
+      usual[ends[j]] = states[ends[j]];
+    }
+    made = std::make_shared<const Plan>(compile(parent, std::move(usual), std::move(columns), weights, {}));
     const std::lock_guard<std::mutex> lock(plans_->mutex);
     made = plans_->by_shape.emplace(std::move(shape), made).first->second;
   }

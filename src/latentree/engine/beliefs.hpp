@@ -17,7 +17,7 @@ namespace latentree {
 // what is known about it: then there is no likelihood.
 struct Known {
   Indices ids;                     // per row; values may be -1, for missing
-  std::vector<double> likelihood;  // [distinct rows][states], the largest entry of each row 1
+  std::vector<double> likelihood;  // [distinct rows][states]
   Index count = 0;                 // distinct rows, or values
   double scale = 0.0;              // weights times logarithms of what the rows were divided by, summed up
 };
@@ -34,8 +34,8 @@ std::vector<End> between(Index a, Index b, Index c);
 // What hangs around a place in the tree: the distinct combinations of what its ends know.
 class Surroundings {
  public:
-  // The plan of a small tree whose `ends` (positions of its nodes) these are. It is compiled once for each shape: other
-  // numbers of states change nothing else.
+  // The plan of a small tree whose `ends` (positions of its nodes) these are. It is compiled once for each shape, and is
+  // the same whichever numbers of states the other nodes of the first that asks have.
   Plan plan(const Indices& parent, const Indices& states, const Indices& ends) const;
 
   std::vector<std::shared_ptr<const Known>> known;  // of each end
@@ -94,6 +94,7 @@ class Beliefs {
   mutable std::mutex mutex_;
   mutable std::map<Indices, std::shared_ptr<const Known>> known_;
   mutable std::map<Indices, std::shared_ptr<const Surroundings>> surroundings_;
+  mutable std::deque<Indices> passing_;  // those of pairs of neighbours, of which there are many: the last few are kept
   mutable std::deque<std::pair<std::pair<Index, Index>, std::shared_ptr<const std::vector<std::vector<double>>>>>
       parted_;
 };

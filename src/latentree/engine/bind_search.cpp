@@ -32,6 +32,8 @@ using EdgeArrays = std::tuple<Index, Index, Matrix>;
 using Task = std::tuple<int, std::vector<Index>, int, int, double, double, int>;
 
 constexpr int kOperators = static_cast<int>(Operator::ne) + 1;
+// States of all nodes together, and rows: so that no count of either overflows.
+constexpr Index kMostStates = 1 << 30, kMostRows = std::numeric_limits<Index>::max() - (1 << 20);
 
 void check_distribution(const double* p, std::size_t n) {
   for (std::size_t i = 0; i < n; ++i) require(p[i] >= 0.0 && p[i] <= 1.0 + 1e-9, "probabilities");
@@ -90,11 +92,14 @@ struct Bound {
 Network network_of(Index n_manifest, const IntVector& states, const std::vector<Vector>& marginals,
                    const std::vector<EdgeArrays>& edges, const std::vector<Index>& numbers) {
   const std::size_t n = states.size();
-  require(n_manifest >= 0 && std::size_t(n_manifest) < n && marginals.size() == n && numbers.size() == n,
-          "at least one latent, and as many numbers and marginals as nodes");
+  require(n_manifest >= 1 && std::size_t(n_manifest) < n && marginals.size() == n && numbers.size() == n,
+          "a manifest and a latent node at least, and as many numbers and marginals as nodes");
+  require(numbers[0] >= 0 && numbers[n - 1] < std::numeric_limits<Index>::max(), "a number that a new node can have");
   std::vector<std::vector<double>> own;
+  std::int64_t all = 0;
   for (std::size_t v = 0; v < n; ++v) {
     require(states(v) >= 1 && marginals[v].size() == std::size_t(states(v)), "a probability for each state");
+    require((all += states(v)) <= kMostStates, "fewer states");
     require(v == 0 || numbers[v] > numbers[v - 1], "numbers in order");
     check_distribution(marginals[v].data(), marginals[v].size());
     own.push_back(copy<double>(marginals[v]));
@@ -112,13 +117,19 @@ Network network_of(Index n_manifest, const IntVector& states, const std::vector<
 
 void check_codes(const Network& net, const Codes& codes) {
   require(codes.shape(1) == std::size_t(net.n_manifest), "a column for each manifest node");
-  require(codes.shape(0) > 0 && codes.shape(0) < std::size_t(std::numeric_limits<Index>::max()), "some rows");
+  require(codes.shape(0) > 0 && codes.shape(0) <= std::size_t(kMostRows), "some rows");
   const std::size_t rows = codes.shape(0);
   for (Index v = 0; v < net.n_manifest; ++v)
     for (std::size_t r = 0; r < rows; ++r) {
       const std::int16_t x = codes.data()[std::size_t(v) * rows + r];
       require(x >= -1 && x < net.states[v], "codes must be -1 or a state of their column");
     }
+}
+
+void check_weights(const Vector& weights, std::size_t rows) {
+  require(weights.size() == rows, "a weight for each row");
+  for (std::size_t r = 0; r < rows; ++r)
+    require(std::isfinite(weights(r)) && weights(r) >= 0.0, "weights are finite, and none is negative");
 }
 
 Move move_of(const Bound& b, int kind, const std::vector<Index>& given) {
@@ -144,6 +155,7 @@ Move move_of(const Bound& b, int kind, const std::vector<Index>& given) {
       own[1] = b.neighbour(given[1], own[0]);
       own[2] = b.neighbour(given[2], own[0]);
       if (n == 4) states(given[3]);
+      require(n == 3 || given[3] <= b.net().states[own[0]], "no more states than the latent has");
       return move;
     case Operator::nd:
       require(n == 2, "the nodes of a move");
@@ -172,7 +184,7 @@ Move move_of(const Bound& b, int kind, const std::vector<Index>& given) {
       own[1] = b.neighbour(given[1], own[0]);
       require(b.net().is_latent(own[1]), "a latent node");
       states(given[2]);
-      require(given[2] <= b.net().states[own[0]] * b.net().states[own[1]], "no more states than pairs");
+      require(given[2] <= std::int64_t(b.net().states[own[0]]) * b.net().states[own[1]], "no more states than pairs");
       return move;
     case Operator::di:
       require(n >= 5, "the nodes of a move");
@@ -271,7 +283,7 @@ nb::list relocate(const Bound& b, const std::vector<Index>& places,
   std::vector<Moved> moved;
   {
     const nb::gil_scoped_release release;
-    moved = relocations(b.beliefs, at, own, passes, near, threads);
+    moved = relocations(b.beliefs, at, own, passes, near, std::min<int>(threads, static_cast<int>(own.size())));
   }
   std::size_t most = 0;
   for (Index v : at) most = std::max<std::size_t>(most, b.net().states[v]);
@@ -293,6 +305,8 @@ Out<double> by_row(const std::vector<double>& by_state, Index states, Index rows
 std::vector<std::tuple<std::vector<Index>, Index, Index>> divide(const Bound& b, Index number, double n, double rate,
                                                                  double least, std::size_t most) {
   const Index a = b.latent(number);
+  require(std::isfinite(n) && n >= 0.0 && std::isfinite(rate) && rate >= 0.0 && !std::isnan(least),
+          "a number of rows, what a parameter costs, and the least gain");
   std::vector<std::tuple<std::vector<Index>, Index, Index>> out;
   std::vector<Division> found;
   {
@@ -317,7 +331,7 @@ void bind_search(nb::module_& m) {
               double width) {
              Network network = network_of(n_manifest, states, marginals, edges, numbers);
              check_codes(network, codes);
-             require(weights.size() == codes.shape(0), "a weight for each row");
+             check_weights(weights, codes.shape(0));
              require(width == 0.0 || (width >= 1e-4 && width <= 1.0), "a width that can be counted");
              const nb::gil_scoped_release release;
              new (self) Bound{codes, weights, numbers,

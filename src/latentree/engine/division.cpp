@@ -158,7 +158,7 @@ std::vector<Division> divisions(const Network& network, Index a, double n, doubl
     for (Index own = 2; own < k; ++own)
       for (Index fresh = 2; fresh < k; ++fresh) {
         // two latents whose states cannot make up those of the one lose what a smaller latent would lose, too
-        if (own * fresh < k) continue;
+        if (std::int64_t(own) * fresh < k) continue;
         const double after = own - 1 + own * free_of(rest) + own * (fresh - 1) + fresh * free_of(below);
         const double less = rate * (before - after), lost = n * (stay[own] + go[fresh]);
         if (less - kLossLeft * lost > least) own_sizes.push_back({below, own, fresh, less - lost});

@@ -475,7 +475,7 @@ class Maker {
       for (int side = 0; side < 2; ++side) {
         Table luck;
         if (i > 0)
-          for (Index j = 0; j < old * old; ++j) luck.push_back(exponential(rng_) + 0.1);
+          for (std::size_t j = 0; j < std::size_t(old) * old; ++j) luck.push_back(exponential(rng_) + 0.1);
         const Indices group = merged_groups(marginal(a), sides[side], sizes[side], luck);
         one[side].assign(std::size_t(old) * sizes[side], (1.0 - kSure) / sizes[side]);
         for (Index s = 0; s < old; ++s) one[side][std::size_t(s) * sizes[side] + group[s]] += kSure;
