@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+from typing import Any
+
 import numpy as np
 import oracle
 import pytest
 from hypothesis import given, settings, strategies as st
+from slow_search import SlowBeliefs, behind, place_log_likelihood, rows_of
 from structures import drawn_table, models_and_tables
 
 from latentree._model import Model
@@ -15,8 +19,17 @@ from latentree._variables import numbered
 from latentree.engine._plan import Plan, evidence_of
 from latentree.search._beliefs import Beliefs
 from latentree.search._network import Graph, Network
-from latentree.search._operators import moves
-from latentree.search._restricted import Effort, applied, dimension_change, evaluate, model_of, together, triple
+from latentree.search._operators import Move, moves
+from latentree.search._restricted import (
+    Effort,
+    Evaluated,
+    Question,
+    applied,
+    dimension_change,
+    evaluate,
+    evaluate_all,
+    model_of,
+)
 
 
 @given(models_and_tables())
@@ -48,7 +61,7 @@ def test_completed_counts_of_three(case, data):
     evidence = evidence_of(model, table)
     exact = oracle.posterior(model.tree, model.parameters, evidence, table.n_patterns, at)
     np.testing.assert_allclose(
-        triple(Beliefs(network, table), a, b, c), np.tensordot(table.weights, exact, axes=1), atol=1e-11
+        Beliefs(network, table).triple(a, b, c), np.tensordot(table.weights, exact, axes=1), atol=1e-11
     )
 
 
@@ -60,27 +73,34 @@ def test_messages_without_a_branch(case, data):
     graph = network.graph
     a = data.draw(st.sampled_from(graph.latents))
     z = data.draw(st.sampled_from(graph.neighbours[a]))
-    behind = _behind(graph, z, a)
+    gone = behind(graph, z, a)
     blank = table.codes.astype(int).copy()
-    blank[:, [v for v in behind if v < graph.n_manifest]] = -1
+    blank[:, [v for v in gone if v < graph.n_manifest]] = -1
     # the rows stay as they are, in the same order: nothing is merged
     bare = Beliefs(
         network,
         Table(np.asfortranarray(blank.astype(np.int16)), table.weights, table.variables, table.inverse, table.n),
     )
     left = Beliefs(network, table).without(z, a)
-    assert set(left) == set(graph.latents) - behind
+    assert set(left) == set(graph.latents) - gone
     for v, logs in left.items():
-        np.testing.assert_allclose(logs, bare.total[v], atol=1e-9)
+        np.testing.assert_allclose(logs, bare.total(v), atol=1e-9)
 
 
-def _behind(graph: Graph, z: int, a: int) -> set[int]:
-    found, ahead = {z}, [z]
-    for v in ahead:
-        fresh = [u for u in graph.neighbours[v] if u not in found and u != a]
-        found |= set(fresh)
-        ahead += fresh
-    return found
+@given(models_and_tables(), st.floats(0.0, 0.3).filter(lambda width: width == 0.0 or width > 1e-3))
+def test_messages_are_those_of_their_slow_twin(case, width):
+    """Alike messages are merged to judge moves, but stay what they are: their width changes none."""
+    model, table = case
+    network = Network.from_model(model)
+    slow, beliefs = SlowBeliefs(network, table), Beliefs(network, table, width)
+    np.testing.assert_allclose(beliefs.log_likelihood, slow.log_likelihood(), atol=1e-9)
+    for v in network.graph.latents:
+        np.testing.assert_allclose(beliefs.total(v), slow.about(v), atol=1e-9)
+        np.testing.assert_allclose(beliefs.posterior(v), slow.posterior(v), atol=1e-9)
+        for z in network.graph.neighbours[v]:
+            bare = SlowBeliefs(network, table, cut=(z, v))
+            for u, logs in beliefs.without(z, v).items():
+                np.testing.assert_allclose(logs, bare.about(u), atol=1e-9)
 
 
 @settings(max_examples=150)
@@ -219,14 +239,159 @@ def test_weights_are_repetitions(case, data):
     assert one.log_likelihood == pytest.approx(two.log_likelihood, rel=1e-9, abs=1e-8)
 
 
-def test_relocation_counts_fill_missing_cells_with_nothing(two_latents):
+# ---- all operators ---------------------------------------------------------------------------------------------------
+
+TASK: Any = SimpleNamespace(executor=None, check_time=lambda: None)
+
+
+def every_move(graph: Graph) -> list[Move]:
+    """Moves of all kinds, with the numbers of states that may be named."""
+    k, near = graph.cardinality, graph.neighbours
+    found = [*moves(graph)]
+    for a in graph.latents:
+        found += [Move("SI", (a, k[a] + 2)), *([Move("SI", (a, k[a]))] if k[a] > 1 else [])]
+        if len(near[a]) > 3:
+            found += [Move("NI", (a, *near[a][:2], h)) for h in range(2, k[a])]
+            found += [Move("DI", (a, *near[a][1:3], own, h)) for own in (2, k[a]) for h in (2, k[a]) if k[a] > 1]
+        for b in near[a]:
+            found += [Move("NE", (a, b, h)) for h in (1, 2) if h <= k[a]]
+            if graph.is_latent(b):
+                found += [Move("UN", (a, b, h)) for h in (1, 2, 3, 4) if h <= k[a] * k[b]]
+    return found
+
+
+@st.composite
+def moves_of_random_models(draw):
+    """A network whose probabilities are all different, a table, and a move."""
+    model, table = draw(models_and_tables())
+    rng = np.random.default_rng(draw(st.integers(0, 1_000)))
+    network = Network.from_model(Model.random(model.tree, model.variables, rng))
+    return network, table, draw(st.sampled_from(every_move(network.graph)))
+
+
+def whole_log_likelihood(found: Evaluated, network: Network, table: Table) -> float:
+    """What the whole model makes of the tables found."""
+    return float(table.weights @ SlowBeliefs(applied(found, network), table).log_likelihood())
+
+
+@settings(max_examples=200)
+@given(moves_of_random_models(), st.integers(1, 3), st.integers(0, 10), st.sampled_from(["model", "random", "both"]))
+def test_the_tables_returned_have_the_likelihood_told(case, starts, seed, start):
+    network, table, move = case
+    asked = [Question(move, Effort(starts, 4, 0.0), start=start)]
+    (found,) = evaluate_all(TASK, Beliefs(network, table), asked, np.random.default_rng(seed))
+    assert found is not None
+    assert found.log_likelihood == pytest.approx(whole_log_likelihood(found, network, table), rel=1e-6, abs=1e-6)
+    for own in (found.marginal[None], *found.tables.values()):
+        np.testing.assert_allclose(own.sum(axis=1), 1.0, atol=1e-9)
+
+
+@settings(max_examples=200)
+@given(moves_of_random_models(), st.integers(1, 4))
+def test_a_step_on_a_place_is_a_step_of_the_whole_model_in_the_tables_of_the_move(case, steps):
+    network, table, move = case
+    beliefs = Beliefs(network, table)
+    before, after = (evaluate(move, beliefs, Effort(1, n, 0.0), np.random.default_rng(0)) for n in (steps, steps + 1))
+    assert after.log_likelihood >= before.log_likelihood - 1e-9 * table.n
+    if after.log_likelihood - before.log_likelihood < 1e-6:
+        return  # it may have ended
+    slow = SlowBeliefs(applied(before, network), table)
+    for (child, parent), tables in after.tables.items():
+        both = slow.completed(child, parent) * (slow.posterior(parent) * slow.weights[:, None]).T[:, :, None]
+        if not slow.graph.is_latent(child):
+            both = both[:, slow.codes[:, child] >= 0]  # cells that are missing say nothing
+        expected = rows_of(both.sum(axis=1), before.tables[child, parent])
+        np.testing.assert_allclose(tables, expected, atol=1e-6)
+    if move.kind in ("SI", "SD", "UN", "DI"):
+        np.testing.assert_allclose(after.marginal, slow.weights @ slow.posterior(before.root) / table.n, atol=1e-6)
+    else:
+        np.testing.assert_array_equal(after.marginal, network.marginals[before.root])
+
+
+@settings(max_examples=200)
+@given(moves_of_random_models(), st.sampled_from([0.0003, 0.0113, 0.0717, 0.3131]))
+def test_similar_messages_are_merged_cell_by_cell(case, width):
+    """The likelihood told is that of a table whose messages are the means of those in the same cell of that width."""
+    network, table, move = case
+    slow = SlowBeliefs(network, table)
+    found = evaluate(move, Beliefs(network, table, width), Effort(2, 4, 0.0), np.random.default_rng(0))
+    assert found.log_likelihood == pytest.approx(place_log_likelihood(found, slow, width), rel=1e-9, abs=1e-8)
+    exact = place_log_likelihood(found, slow, 0.0)
+    assert exact == pytest.approx(whole_log_likelihood(found, network, table), rel=1e-9, abs=1e-8)
+    if width < 0.001:  # a message p differs from the mean by 2 sqrt(p) width and less: see the next test for data
+        assert found.log_likelihood == pytest.approx(exact, abs=0.1 * table.n)
+
+
+@pytest.mark.parametrize("width", [0.02, 0.05, 0.1])
+def test_what_merging_changes_is_small_beside_what_is_judged(two_latents, width):
+    """Of fits to data: a row's likelihood with a mean in place of a message is off by little, to either side."""
     model, table = two_latents
-    holes = table.codes.astype(int).copy()
-    holes[::3, 0] = -1
-    table = Table.from_codes(holes, table.variables, table.weights)
+    network = Network.from_model(model)
+    slow = SlowBeliefs(network, table)
+    for move in every_move(network.graph):
+        found = evaluate(move, Beliefs(network, table, width), Effort(2, 10, 0.0), np.random.default_rng(0))
+        assert found.log_likelihood == pytest.approx(place_log_likelihood(found, slow, 0.0), abs=2.0 * width**2 * table.n)
+
+
+@pytest.mark.parametrize("width", [0.0, 0.05])
+def test_answers_depend_neither_on_threads_nor_on_what_is_asked_beside(two_latents, width):
+    """Of many candidates: a stream for each, and plans that do not depend on who asks first."""
+    model, table = two_latents
+    network = Network.from_model(model)
+    asked = [Question(move, Effort(3, 6, 0.0), start="both") for move in every_move(network.graph)]
+    packed = [question.packed() for question in asked]
+
+    one, *others = (Beliefs(network, table, width).core.evaluate(packed, 5, 0, threads) for threads in (1, 2, 4, 4, 4))
+    for other in others:
+        for a, b in zip(one, other, strict=True):
+            assert a[:4] == b[:4] and (a[4] == b[4]).all()
+    core = Beliefs(network, table, width).core
+    for i in reversed(range(len(asked))):  # one by one, the last first
+        (own,) = core.evaluate(packed[i : i + 1], 5, i, 1)
+        assert own[:4] == one[i][:4] and (own[4] == one[i][4]).all()
+
+
+@settings(max_examples=100)
+@given(moves_of_random_models(), st.sampled_from([0.0, 0.0113, 0.0717]), st.randoms(use_true_random=False))
+def test_the_order_of_rows_changes_nothing_but_rounding(case, width, chance):
+    network, table, move = case
+    order = [*range(table.n_patterns)]
+    chance.shuffle(order)
+    turned = Table(
+        np.asfortranarray(table.codes[order]), table.weights[order], table.variables, table.inverse, table.n
+    )
+    one, two = Beliefs(network, table, width), Beliefs(network, turned, width)
+    np.testing.assert_array_equal(one.log_likelihood[order], two.log_likelihood)
+    for v in network.graph.latents:
+        np.testing.assert_array_equal(one.posterior(v)[order], two.posterior(v))
+    if move.kind == "NI" and width > 0.0:
+        return  # its starts are from counts in which one of several similar rows speaks for them
+    found = [evaluate(move, b, Effort(2, 4, 0.0), np.random.default_rng(0)).log_likelihood for b in (one, two)]
+    assert found[0] == pytest.approx(found[1], rel=1e-9, abs=1e-7)
+
+
+@settings(max_examples=100)
+@given(moves_of_random_models(), st.sampled_from([0.0113, 0.0717]))
+def test_weights_are_repetitions_of_similar_rows_too(case, width):
+    network, table, move = case
+    whole = table.reweighted(np.round(table.weights) + 1)
+    rows = np.repeat(np.arange(whole.n_patterns), whole.weights.astype(int))
+    inverse = np.arange(len(rows), dtype=np.int32)
+    repeated = Table(np.asfortranarray(whole.codes[rows]), np.ones(len(rows)), whole.variables, inverse, whole.n)
+    one, two = (
+        evaluate(move, Beliefs(network, t, width), Effort(2, 4, 0.0), np.random.default_rng(0)).log_likelihood
+        for t in (whole, repeated)
+    )
+    assert one == pytest.approx(two, rel=1e-9, abs=1e-7)
+
+
+def test_a_candidate_that_misses_its_goal_is_none(two_latents):
+    model, table = two_latents
     network = Network.from_model(model)
     beliefs = Beliefs(network, table)
-    a = next(v for v in network.graph.neighbours[0])
-    c = next(v for v in network.graph.latents if v != a)
-    counts = together(0, a, c, beliefs, beliefs.without(0, a))
-    assert counts.sum() == pytest.approx(table.weights[table.codes[:, 0] >= 0].sum())
+    now = float(table.weights @ beliefs.log_likelihood)
+    (move, *_) = moves(network.graph, ("SI",))
+    asked = [Question(move, Effort(2, 5, 0.0), now + more) for more in (1e6, -1e6)]
+    missed, found = evaluate_all(TASK, beliefs, asked, np.random.default_rng(0))
+    assert missed is None
+    assert found is not None and found.log_likelihood > now - 1e6
