@@ -64,7 +64,7 @@ class SlowBeliefs:
 
     def log_likelihood(self) -> FloatArray:
         """log P(row)."""
-        v = self.graph.latents[0]
+        v = self.cut[1] if self.cut else self.graph.latents[0]
         return log_sum(self.about(v) + log(self.network.marginals[v]))
 
     def completed(self, b: int, a: int) -> FloatArray:
@@ -218,12 +218,16 @@ def merges(marginal: FloatArray, rows: FloatArray) -> Iterator[tuple[list[list[i
         yield groups, after - first
 
 
-def divisions(network: Network, a: int, n: float, rate: float, least: float) -> list[tuple[tuple[int, ...], int, int]]:
+Divisions = dict[tuple[tuple[int, ...], int, int], float]
+"""Neighbours below, own and fresh states; and what it seems to be worth."""
+
+
+def divisions(network: Network, a: int, n: float, rate: float, least: float) -> Divisions:
     """All ways to divide a latent in two with fewer states each that may pay; of each parting the best sizes."""
     graph, marginal = network.graph, network.marginals[a]
     neighbours, k = graph.neighbours[a], graph.cardinality[a]
     if k < 3 or not 4 <= len(neighbours) <= MOST_NEIGHBOURS:
-        return []
+        return {}
 
     def free(side: Sequence[int]) -> int:
         return sum(graph.cardinality[b] - 1 for b in side)
@@ -231,7 +235,7 @@ def divisions(network: Network, a: int, n: float, rate: float, least: float) -> 
     def lost(side: Sequence[int]) -> Mapping[int, float]:
         return {len(g): own for g, own in merges(marginal, np.hstack([network.conditional(b, a) for b in side]))}
 
-    found = []
+    found = {}
     for size in range(2, len(neighbours) - 1):
         for below in combinations(neighbours[1:], size):
             rest = [b for b in neighbours if b not in below]
@@ -242,18 +246,19 @@ def divisions(network: Network, a: int, n: float, rate: float, least: float) -> 
                     after = own - 1 + own * free(rest) + own * (fresh - 1) + fresh * free(below)
                     less, loss = rate * (k - 1 + k * free(neighbours) - after), n * (stay[own] + go[fresh])
                     if own * fresh >= k and less - LOSS_LEFT * loss > least:
-                        sizes.append((less - loss, below, own, fresh))
+                        sizes.append((less - loss, own, fresh))
             if sizes:
-                found.append(max(sizes, key=lambda one: one[0]))
-    return [one[1:] for one in sorted(found, key=lambda one: -one[0])]
+                worth, *best = max(sizes, key=lambda one: one[0])
+                found[below, *best] = worth
+    return found
 
 
-def branches(network: Network, a: int, n: float, rate: float, least: float) -> list[tuple[tuple[int, ...], int, int]]:
+def branches(network: Network, a: int, n: float, rate: float, least: float) -> Divisions:
     """Groups of neighbours that do not tell some states apart, as they say themselves which, one seed after another."""
     graph, marginal = network.graph, network.marginals[a]
     neighbours, k = graph.neighbours[a], graph.cardinality[a]
     if k < 3 or len(neighbours) < 4:
-        return []
+        return {}
     tables = {b: network.conditional(b, a) for b in neighbours}
     alone = {b: grouped(marginal, tables[b], [[s] for s in range(k)]) for b in neighbours}
     found = {}
@@ -276,4 +281,4 @@ def branches(network: Network, a: int, n: float, rate: float, least: float) -> l
             below = best[1]
         if best is not None:
             found[best[1], k, best[2]] = best[0]
-    return sorted(found, key=lambda own: -found[own])
+    return found

@@ -53,22 +53,64 @@ def advanced(**changed):
     return sampler().advance(*{**given, **changed}.values())
 
 
-def relocations(**changed):
-    two, rows = np.full((2, 2), 0.5), np.full((2, 3), 0.5)
+# two latents, 10 and 20, of two and three states: leaves 0 and 1 at the one, 2 and 3 (of three states) at the other
+EDGES = ((0, 4), (1, 4), (2, 5), (3, 5), (4, 5))
+STATES = (2, 2, 2, 3, 2, 3)
+
+
+def edges(*pairs, states=STATES, value=None):
+    return [
+        (a, b, np.full((states[a], states[b]), 1 / (states[a] * states[b]) if value is None else value))
+        for a, b in pairs
+    ]
+
+
+def beliefs(**changed):
+    rows = [[0, 1, -1, 2], [1, 1, 0, 0], [0, 0, 1, 1]]
     given = {
-        "posteriors": [rows, rows], "links": [(0, 1, rows, two), (1, 0, rows, two)],
-        "branches": [(0, -1, rows, two, np.full(2, 0.5), None)], "weights": np.ones(3), "passes": 2, "near": 2,
-        "threads": 1,
+        "n_manifest": 4, "states": ints(*STATES), "marginals": [np.full(k, 1 / k) for k in STATES],
+        "edges": edges(*EDGES), "numbers": [0, 1, 2, 3, 10, 20], "codes": np.array(rows, I16, order="F"),
+        "weights": np.array([1.0, 2.0, 0.0]), "width": 0.0,
     }  # fmt: skip
-    return _core.relocations(*{**given, **changed}.values())
+    return _core.Beliefs(*{**given, **changed}.values())
 
 
-def links(*pairs, table=(2, 2), cavity=(2, 3)):
-    return [(a, b, np.full(cavity, 0.5), np.full(table, 0.5)) for a, b in pairs]
+def coded(entry, columns=4):
+    own = codes(3, columns)
+    own[1, 1] = entry
+    return own
 
 
-def branch(at=0, top=-1, likelihood=(2, 3), table=(2, 2), prior=2, needed=None):
-    return {"branches": [(at, top, np.full(likelihood, 0.5), np.full(table, 0.5), np.full(prior, 0.5), needed)]}
+SI, SD, NI, ND, NR, UN, DI, NE = range(8)
+MOVES = {
+    "SI": (SI, [10]), "SI, more": (SI, [10, 9]), "SI, as many": (SI, [10, 2]), "SD": (SD, [20]), "NI": (NI, [10, 0, 1]),
+    "NI, fewer": (NI, [20, 2, 10, 2]), "NI, one": (NI, [20, 3, 2, 1]), "ND": (ND, [10, 20]), "NR": (NR, [0, 10, 20]),
+    "NR, a branch": (NR, [10, 20, 20]), "UN": (UN, [10, 20, 6]), "UN, one": (UN, [20, 10, 1]),
+    "DI": (DI, [20, 2, 3, 2, 3]), "DI, all": (DI, [20, 2, 3, 10, 2, 2]), "NE": (NE, [20, 10, 3]), "NE, leaf": (NE, [10, 0, 1]),
+}  # fmt: skip
+"""Moves that are possible there."""
+
+
+def evaluated(kind=SI, nodes=(10,), starts=3, steps=4, gain=0.0, goal=-np.inf, start=0, threads=2, width=0.0):
+    asked = (kind, list(nodes), starts, steps, gain, goal, start)
+    return beliefs(width=width).evaluate([asked] * 3, 1, 0, threads)
+
+
+def relocations(places=(10, 20), branches=((0, 10, None),), passes=2, near=2, threads=1, own=None):
+    return (own or beliefs()).relocations(list(places), list(branches), passes, near, threads)
+
+
+def chain():
+    """Three latents in a row, each with two leaves of two states."""
+    pairs = [(0, 6), (1, 6), (2, 7), (3, 7), (4, 8), (5, 8), (6, 7), (7, 8)]
+    return beliefs(
+        n_manifest=6, states=ints(*[2] * 9), marginals=[np.full(2, 0.5)] * 9, numbers=[*range(9)],
+        edges=edges(*pairs, states=[2] * 9), codes=codes(3, 6),
+    )  # fmt: skip
+
+
+def divided(a=20, n=100.0, rate=1.0, least=-np.inf, most=3):
+    return beliefs().divisions(a, n, rate, least, most)
 
 
 def column(node=1, ids=(0, 1, -1), likelihood=None, scale=None, logs=None):
@@ -78,22 +120,6 @@ def column(node=1, ids=(0, 1, -1), likelihood=None, scale=None, logs=None):
 
 def soft(**changed):
     return column(**{"ids": (0, 1, 0), "likelihood": (2, 2), **changed})
-
-
-def neighbours(posterior=(3, 2), values=3, likelihood=None, given=(2, 2), state=0):
-    seen = None if values is None else np.full(values, state, I16)
-    said = None if likelihood is None else np.full(likelihood, 0.5)
-    return np.full(posterior, 0.5), (seen, said, np.full(given, 0.5))
-
-
-def depending(first=0, last=2, **changed):
-    posterior, one = neighbours(**changed)
-    return _core.dependence(posterior, [one, one], first, last, 1)
-
-
-def tripled(**changed):
-    posterior, one = neighbours(**changed)
-    return _core.triple_counts(posterior, one, one)
 
 
 def codes(*shape):
@@ -117,7 +143,6 @@ FITS = {
     "text_rows": written,
     "text_rows, millionths": lambda: written((0, 1_000_000, -1), None, None),
     "distinct_rows": lambda: _core.distinct_rows(codes(4, 3), ints(2, 2, 2)),
-    "alike_rows": lambda: _core.alike_rows(np.zeros((3, 2)), 1e-6),
     "use_kernels": lambda: _core.use_kernels(_core.kernels()),
     "kernels": lambda: _core.kernels(),
     "available_kernels": lambda: _core.available_kernels(),
@@ -128,10 +153,36 @@ FITS = {
     "Engine.row_log_likelihood": lambda: engine().row_log_likelihood(HALF, 1),
     "Engine.posteriors": lambda: engine().posteriors(HALF, [0, 1]),
     "Engine.root_messages": lambda: engine(root=0).root_messages(HALF),
-    "relocations": relocations,
-    "dependence": depending,
-    "dependence, soft": lambda: depending(values=None, likelihood=(3, 2)),
-    "triple_counts": tripled,
+    "Beliefs": beliefs,
+    "Beliefs, similar": lambda: beliefs(width=0.05),
+    "Beliefs, rows of no weight": lambda: beliefs(weights=np.zeros(3)),
+    "Beliefs, one row": lambda: beliefs(codes=codes(1, 4), weights=np.ones(1)),
+    "Beliefs, probabilities of zero": lambda: beliefs(edges=edges(*EDGES, value=0.0)),
+    "Beliefs.log_likelihood": lambda: beliefs().log_likelihood(),
+    "Beliefs.total": lambda: beliefs().total(20),
+    "Beliefs.posterior": lambda: beliefs().posterior(10),
+    "Beliefs.without": lambda: beliefs().without(20, 10),
+    "Beliefs.without, a leaf": lambda: beliefs().without(3, 20),
+    "Beliefs.dependence": lambda: beliefs().dependence(10, 0, 3),
+    "Beliefs.dependence, of none": lambda: beliefs().dependence(10, 3, 3),
+    "Beliefs.triple": lambda: beliefs().triple(10, 20, 0),
+    "Beliefs.divisions": divided,
+    "Beliefs.relocations": relocations,
+    "Beliefs.relocations, needed": lambda: relocations(branches=[(20, 10, np.zeros(2)), (3, 20, np.full(2, -9.0))]),
+    "Beliefs.relocations, of none": lambda: relocations(branches=[]),
+    "Beliefs.relocations, one place": lambda: relocations(places=[10]),
+    "Beliefs.evaluate": evaluated,
+    "Beliefs.evaluate, of none": lambda: beliefs().evaluate([], 0, 0, 2),
+    "Beliefs.evaluate, a goal": lambda: evaluated(goal=1e9),
+    "Beliefs.evaluate, an infinite goal": lambda: evaluated(goal=np.inf),
+    **{
+        f"Beliefs.evaluate, {name}, {start}, {width}": lambda move=move, start=start, width=width: evaluated(
+            *move, start=start, width=width
+        )
+        for name, move in MOVES.items()
+        for start in range(3)
+        for width in (0.0, 0.1)
+    },
     "Em.compete": lambda: em().compete(10, 1e-8, 0.0, 4.0),
     "Em": em,
     "Em.advance": lambda: em().advance(10, 1e-8, 1.0, 1),
@@ -148,6 +199,17 @@ FITS = {
     "draw": lambda: _core.draw(WORDS, 2, 1.5, 0.0, 3),
 }
 
+NO_MOVES = [
+    (SI, [0]), (SI, [11]), (SI, [20, 2]), (SI, [10, 4096]), (SI, [10, -1]), (SD, [0]), (SD, [10, 2]),
+    (NI, [10, 0]), (NI, [10, 0, 0]), (NI, [10, 0, 2]), (NI, [10, 0, 1, 0]), (NI, [10, 20, 0, 3]), (NI, [10, 20, 0, 4095]),
+    (ND, [10, 0]), (ND, [0, 10]), (ND, [10, 10]), (ND, [10]),
+    (NR, [0, 10, 1]), (NR, [0, 20, 10]), (NR, [20, 10, 20]), (NR, [0, 10, 11]), (NR, [10, 20, 10]),
+    (UN, [10, 10, 2]), (UN, [10, 0, 2]), (UN, [10, 20, 0]), (UN, [10, 20, 7]), (UN, [10, 20, 2**31 - 1]),
+    (DI, [20, 2, 3, 2]), (DI, [20, 2, 2, 2, 2]), (DI, [20, 2, 0, 2, 2]), (DI, [20, 2, 3, 1, 2]), (DI, [20, 2, 3, 2, 4]),
+    (DI, [10, 0, 1, 3, 2]), (NE, [10, 0, 0]), (NE, [10, 0, 3]), (NE, [10, 2, 1]), (NE, [10, 10, 1]),
+]  # fmt: skip
+"""Moves that are not."""
+
 WRONG = {
     "text_rows: too few codes": lambda: written(values=(0, 1)),
     "text_rows: a code above the texts": lambda: written(values=(0, 1, 2)),
@@ -162,9 +224,6 @@ WRONG = {
     "distinct_rows: more cardinalities than columns": lambda: _core.distinct_rows(codes(4, 1), ints(2, 2)),
     "distinct_rows: no states": lambda: _core.distinct_rows(codes(4, 1), ints(0)),
     "distinct_rows: code above the states": lambda: _core.distinct_rows(codes(4, 1) + I16(2), ints(2)),
-    "alike_rows: no states": lambda: _core.alike_rows(np.zeros((3, 0)), 1e-6),
-    "alike_rows: no step": lambda: _core.alike_rows(np.zeros((3, 2)), 0.0),
-    "alike_rows: infinite": lambda: _core.alike_rows(np.full((3, 2), -np.inf), 1e-6),
     "distinct_rows: code below -1": lambda: _core.distinct_rows(codes(4, 1) - I16(2), ints(2)),
     "use_kernels: unknown": lambda: _core.use_kernels("zzz"),
     "make_engine: no nodes": lambda: engine(parent=(), states=(), columns=[]),
@@ -199,39 +258,109 @@ WRONG = {
     "Engine.posteriors: negative node": lambda: engine().posteriors(HALF, [-1]),
     "Engine.posteriors: twice": lambda: engine().posteriors(HALF, [0, 0]),
     "Engine.root_messages: other size": lambda: engine(root=0).root_messages(np.ones(5)),
-    "dependence: other rows": lambda: depending(values=4),
-    "dependence: no such neighbour": lambda: depending(last=3),
-    "dependence: the end before the beginning": lambda: depending(first=2, last=1),
-    "dependence: neither values nor likelihoods": lambda: depending(values=None),
-    "dependence: both": lambda: depending(likelihood=(3, 2)),
-    "dependence: other likelihood": lambda: depending(values=None, likelihood=(3, 3)),
-    "dependence: other table": lambda: depending(given=(3, 2)),
-    "dependence: a value above the states": lambda: depending(state=2),
-    "dependence: a value below -1": lambda: depending(state=-2),
-    "dependence: no states": lambda: depending(posterior=(3, 0), given=(0, 2)),
-    "triple_counts: other rows": lambda: tripled(values=2),
-    "triple_counts: a value above the states": lambda: tripled(state=5),
-    "relocations: no latents": lambda: relocations(posteriors=[], links=[]),
-    "relocations: other rows": lambda: relocations(weights=np.ones(4)),
-    "relocations: no states": lambda: relocations(posteriors=[np.ones((0, 3))] * 2),
-    "relocations: one direction": lambda: relocations(links=links((0, 1))),
-    "relocations: a direction twice": lambda: relocations(links=links((0, 1), (0, 1))),
-    "relocations: a loop": lambda: relocations(
-        posteriors=[np.full((2, 3), 0.5)] * 4, links=links((0, 1), (1, 2), (2, 0), (1, 0), (2, 1), (0, 2)), near=99
+    "Beliefs: no latents": lambda: beliefs(n_manifest=6),
+    "Beliefs: no leaves": lambda: beliefs(n_manifest=0, codes=codes(3, 0)),
+    "Beliefs: fewer manifest nodes": lambda: beliefs(n_manifest=-1),
+    "Beliefs: too few states": lambda: beliefs(states=ints(*STATES[:-1])),
+    "Beliefs: no states": lambda: beliefs(states=ints(2, 2, 2, 3, 2, 0)),
+    "Beliefs: too few marginals": lambda: beliefs(marginals=[np.full(2, 0.5)] * 5),
+    "Beliefs: a marginal of other states": lambda: beliefs(marginals=[np.full(2, 0.5)] * 6),
+    "Beliefs: a marginal that is no number": lambda: beliefs(marginals=[np.full(k, np.nan) for k in STATES]),
+    "Beliefs: a negative marginal": lambda: beliefs(marginals=[np.full(k, -0.1) for k in STATES]),
+    "Beliefs: a marginal above 1": lambda: beliefs(marginals=[np.full(k, 1.1) for k in STATES]),
+    "Beliefs: too few edges": lambda: beliefs(edges=edges(*EDGES[:-1])),
+    "Beliefs: too many edges": lambda: beliefs(edges=edges(*EDGES, (4, 5))),
+    "Beliefs: an edge twice": lambda: beliefs(edges=edges(*EDGES[:-1], EDGES[0])),
+    "Beliefs: in two parts": lambda: beliefs(
+        n_manifest=1,
+        states=ints(2, 2, 2, 2, 2),
+        marginals=[np.full(2, 0.5)] * 5,
+        numbers=[*range(5)],
+        edges=edges((0, 1), (2, 3), (3, 4), (2, 4), states=[2] * 5),
+        codes=codes(3, 1),
     ),
-    "relocations: to itself": lambda: relocations(links=links((0, 0), (1, 0))),
-    "relocations: to nowhere": lambda: relocations(links=links((0, 2), (2, 0))),
-    "relocations: other cavity": lambda: relocations(links=links((0, 1), (1, 0), cavity=(3, 3))),
-    "relocations: other table": lambda: relocations(links=links((0, 1), (1, 0), table=(2, 3))),
-    "relocations: branch at nowhere": lambda: relocations(**branch(at=2)),
-    "relocations: top is nowhere": lambda: relocations(**branch(top=2)),
-    "relocations: top is where it hangs": lambda: relocations(**branch(top=0)),
-    "relocations: other likelihood": lambda: relocations(**branch(likelihood=(2, 2))),
-    "relocations: other table of a branch": lambda: relocations(**branch(table=(3, 2))),
-    "relocations: other prior": lambda: relocations(**branch(prior=3)),
-    "relocations: other needs": lambda: relocations(**branch(needed=np.zeros(3))),
-    "relocations: no passes": lambda: relocations(passes=0),
-    "relocations: nothing near": lambda: relocations(near=0),
+    "Beliefs: an edge between leaves": lambda: beliefs(edges=edges((0, 1), *EDGES[1:])),
+    "Beliefs: an edge to itself": lambda: beliefs(edges=edges(*EDGES[:-1], (4, 4))),
+    "Beliefs: an edge turned round": lambda: beliefs(edges=edges(*EDGES[:-1], (5, 4))),
+    "Beliefs: an edge to nowhere": lambda: beliefs(edges=[*edges(*EDGES[:-1]), (4, 6, np.full((2, 3), 0.1))]),
+    "Beliefs: an edge from nowhere": lambda: beliefs(edges=[*edges(*EDGES[:-1]), (-1, 4, np.full((2, 3), 0.1))]),
+    "Beliefs: a leaf with two neighbours": lambda: beliefs(edges=edges(*EDGES[:-1], (0, 5))),
+    "Beliefs: another table": lambda: beliefs(edges=[*edges(*EDGES[:-1]), (4, 5, np.full((3, 2), 0.1))]),
+    "Beliefs: a table that is no number": lambda: beliefs(edges=edges(*EDGES, value=np.nan)),
+    "Beliefs: a negative table": lambda: beliefs(edges=edges(*EDGES, value=-0.1)),
+    "Beliefs: an infinite table": lambda: beliefs(edges=edges(*EDGES, value=np.inf)),
+    "Beliefs: too few numbers": lambda: beliefs(numbers=[0, 1, 2, 3, 10]),
+    "Beliefs: numbers out of order": lambda: beliefs(numbers=[0, 1, 2, 3, 20, 10]),
+    "Beliefs: a number twice": lambda: beliefs(numbers=[0, 1, 2, 3, 10, 10]),
+    "Beliefs: a negative number": lambda: beliefs(numbers=[-1, 1, 2, 3, 10, 20]),
+    "Beliefs: no number left": lambda: beliefs(numbers=[0, 1, 2, 3, 10, 2**31 - 1]),
+    "Beliefs: other columns": lambda: beliefs(codes=codes(3, 3)),
+    "Beliefs: no rows": lambda: beliefs(codes=codes(0, 4), weights=np.ones(0)),
+    "Beliefs: a code above the states": lambda: beliefs(codes=coded(2)),
+    "Beliefs: a code below -1": lambda: beliefs(codes=coded(-2)),
+    "Beliefs: other weights": lambda: beliefs(weights=np.ones(4)),
+    "Beliefs: a weight that is no number": lambda: beliefs(weights=np.array([1.0, np.nan, 1.0])),
+    "Beliefs: an infinite weight": lambda: beliefs(weights=np.array([1.0, np.inf, 1.0])),
+    "Beliefs: a negative weight": lambda: beliefs(weights=np.array([1.0, -1e-9, 1.0])),
+    "Beliefs: too narrow": lambda: beliefs(width=1e-9),
+    "Beliefs: too wide": lambda: beliefs(width=2.0),
+    "Beliefs: a negative width": lambda: beliefs(width=-0.1),
+    "Beliefs: a width that is no number": lambda: beliefs(width=np.nan),
+    "Beliefs.total: of a leaf": lambda: beliefs().total(0),
+    "Beliefs.total: of nothing": lambda: beliefs().total(11),
+    "Beliefs.total: by its place": lambda: beliefs().total(4),
+    "Beliefs.posterior: of a leaf": lambda: beliefs().posterior(3),
+    "Beliefs.posterior: of nothing": lambda: beliefs().posterior(-1),
+    "Beliefs.without: at a leaf": lambda: beliefs().without(10, 0),
+    "Beliefs.without: no neighbour": lambda: beliefs().without(0, 20),
+    "Beliefs.without: itself": lambda: beliefs().without(10, 10),
+    "Beliefs.without: nothing": lambda: beliefs().without(7, 10),
+    "Beliefs.dependence: of a leaf": lambda: beliefs().dependence(0, 0, 1),
+    "Beliefs.dependence: no such neighbour": lambda: beliefs().dependence(10, 0, 4),
+    "Beliefs.dependence: the end before the beginning": lambda: beliefs().dependence(10, 2, 1),
+    "Beliefs.triple: of a leaf": lambda: beliefs().triple(0, 10, 10),
+    "Beliefs.triple: no neighbour": lambda: beliefs().triple(10, 0, 2),
+    "Beliefs.triple: twice": lambda: beliefs().triple(10, 0, 0),
+    "Beliefs.divisions: of a leaf": lambda: divided(a=0),
+    "Beliefs.divisions: no number of rows": lambda: divided(n=np.nan),
+    "Beliefs.divisions: rows without end": lambda: divided(n=np.inf),
+    "Beliefs.divisions: a negative number of rows": lambda: divided(n=-1.0),
+    "Beliefs.divisions: no rate": lambda: divided(rate=np.nan),
+    "Beliefs.divisions: a negative rate": lambda: divided(rate=-1.0),
+    "Beliefs.divisions: no least gain": lambda: divided(least=np.nan),
+    "Beliefs.relocations: no places": lambda: relocations(places=[], branches=[]),
+    "Beliefs.relocations: a leaf as place": lambda: relocations(places=[10, 0]),
+    "Beliefs.relocations: a place twice": lambda: relocations(places=[10, 20, 20]),
+    "Beliefs.relocations: places apart": lambda: relocations(places=[6, 8], branches=[(0, 6, None)], own=chain()),
+    "Beliefs.relocations: branch at nowhere": lambda: relocations(branches=[(0, 11, None)]),
+    "Beliefs.relocations: branch at no place": lambda: relocations(places=[20]),
+    "Beliefs.relocations: top at no place": lambda: relocations(places=[10], branches=[(20, 10, None)]),
+    "Beliefs.relocations: no branch there": lambda: relocations(branches=[(2, 10, None)]),
+    "Beliefs.relocations: top is where it hangs": lambda: relocations(branches=[(10, 10, None)]),
+    "Beliefs.relocations: other needs": lambda: relocations(branches=[(0, 10, np.zeros(3))]),
+    "Beliefs.relocations: one pass": lambda: relocations(passes=1),
+    "Beliefs.relocations: nothing near": lambda: relocations(near=0),
+    "Beliefs.evaluate: no such move": lambda: evaluated(kind=8),
+    "Beliefs.evaluate: a negative move": lambda: evaluated(kind=-1),
+    "Beliefs.evaluate: no starts": lambda: evaluated(starts=0),
+    "Beliefs.evaluate: no steps": lambda: evaluated(steps=0),
+    "Beliefs.evaluate: a negative gain": lambda: evaluated(gain=-1.0),
+    "Beliefs.evaluate: a gain that is no number": lambda: evaluated(gain=np.nan),
+    "Beliefs.evaluate: a goal that is no number": lambda: evaluated(goal=np.nan),
+    "Beliefs.evaluate: no such start": lambda: evaluated(start=3),
+    **{f"Beliefs.evaluate: {kind} of nothing": lambda kind=kind: evaluated(kind, []) for kind in range(8)},
+    **{
+        f"Beliefs.evaluate: {kind} of too many": lambda kind=kind: evaluated(kind, [10, 20, 2, 2, 2, 2])
+        for kind in range(8)
+    },
+    **{
+        f"Beliefs.evaluate: {kind} of a leaf": lambda kind=kind: evaluated(kind, [0, 10, 2])
+        for kind in (NI, NR, UN, NE)
+    },
+    **{
+        f"Beliefs.evaluate: {nodes} of {kind}": lambda kind=kind, nodes=nodes: evaluated(kind, nodes)
+        for kind, nodes in NO_MOVES
+    },
     "Em: other size": lambda: em(starts=np.ones((1, 5))),
     "Em: no starts": lambda: em(starts=np.ones((0, 6))),
     "Em: other pseudo-counts": lambda: em(pseudo=np.ones(5)),
@@ -284,7 +413,7 @@ WRONG = {
     "draw: probability above 1": lambda: _core.draw(WORDS, 3, 1.0, 1.5, 1),
 }
 
-SIZELESS = {"kernels", "available_kernels", "Engine.best_lanes", "Em.advance", "Em.asked"}
+SIZELESS = {"kernels", "available_kernels", "Engine.best_lanes", "Em.advance", "Em.asked", "Beliefs.log_likelihood"}
 """What takes nothing that could have a wrong size."""
 
 BY_INDEX = ("state", "parameters", "counts", "trace", "log_likelihood", "evaluations", "status")

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from itertools import combinations
+from itertools import combinations, pairwise
 
 import numpy as np
 import pytest
+import slow_search
 from hypothesis import given, settings, strategies as st
 from structures import drawn_table, graphs, models_and_tables
 
@@ -14,19 +15,24 @@ from latentree._tree import Tree
 from latentree._variables import numbered
 from latentree.engine._plan import Plan
 from latentree.search._beliefs import Beliefs
-from latentree.search._division import MOST_NEIGHBOURS, _losses, _merged, branches, divisions, start_tables
+from latentree.search._division import divisions
 from latentree.search._network import Graph, Network
 from latentree.search._operators import Move, added_parameters
 from latentree.search._restricted import Effort, dimension_change, evaluate, model_of
 
 
-def every_division(graph):
-    """All divisions with two or three states on both sides that change nothing else."""
+def every_division(graph, *, wider=True):
+    """All divisions with two or three states on both sides; unless ``wider``, no more than the latent has."""
     for a in graph.latents:
         neighbours = graph.neighbours[a]
         for size in range(2, len(neighbours) - 1):
             for below in combinations(neighbours, size):
-                yield from (Move("DI", (a, *below, k, h)) for k in (2, 3) for h in (2, 3))
+                yield from (
+                    Move("DI", (a, *below, k, h))
+                    for k in (2, 3)
+                    for h in (2, 3)
+                    if wider or max(k, h) <= graph.cardinality[a]
+                )
 
 
 @settings(max_examples=150)
@@ -53,7 +59,7 @@ def test_restricted_likelihoods_of_divisions_are_those_of_their_models(case, see
     beliefs = Beliefs(Network.from_model(model), table)
     graph = beliefs.network.graph
     rng = np.random.default_rng(seed)
-    for move in every_division(graph):
+    for move in every_division(graph, wider=False):
         if move.applied(graph).regularised().key() != move.applied(graph).key():
             continue
         found = evaluate(move, beliefs, Effort(2, 5, 0.0), rng)
@@ -77,10 +83,41 @@ def test_what_merging_loses_is_mutual_information(k, seed):
             out += float((both[:, None] * own[[s, t]] * np.log(own[[s, t]] / mean)).sum())
         return out
 
-    lost = _losses(marginal, np.hstack(rows))
+    lost = {len(groups): own for groups, own in slow_search.merges(marginal, np.hstack(rows))}
     assert lost[k] == 0.0
     assert lost[k - 1] == pytest.approx(min(loss(s, t) for s, t in combinations(range(k), 2)))
-    assert np.all(np.diff(lost[2:]) <= 1e-12)
+    assert all(lost[size] >= lost[size + 1] - 1e-12 for size in range(2, k))
+
+
+def star_beliefs(k, leaves, rng):
+    """A latent of k states with random probabilities; one row of data."""
+    model = Model.random(Tree.star(k, leaves), numbered(leaves), rng, dominant=float(rng.uniform(0.3, 0.9)))
+    return Beliefs(Network.from_model(model), drawn_table(model, 1, 0))
+
+
+@settings(max_examples=150)
+@given(
+    st.integers(2, 5),
+    st.lists(st.integers(2, 4), min_size=3, max_size=7),
+    st.sampled_from([30.0, 300.0, 5_000.0]),
+    st.sampled_from([-1e4, -50.0, 0.0, 5.0]),
+    st.integers(0, 1_000),
+)
+def test_divisions_and_branches_are_those_of_their_slow_twins(k, leaves, n, least, seed):
+    beliefs = star_beliefs(k, leaves, np.random.default_rng(seed))
+    a, rate, most = len(leaves), 0.5 * np.log(n), 1_000
+    found = [(tuple(below), own, fresh) for below, own, fresh in beliefs.core.divisions(a, n, rate, least, most)]
+    first = 0
+    for twin in (slow_search.divisions, slow_search.branches):
+        exact = twin(beliefs.network, a, n, rate, least)
+        own = found[first : first + len(exact)]
+        assert set(own) == set(exact)
+        worth = [exact[one] for one in own]
+        assert all(w >= x - 1e-9 * n for w, x in pairwise(worth))  # the most promising first
+        first += len(exact)
+    assert first == len(found)
+    few = [(tuple(below), own, fresh) for below, own, fresh in beliefs.core.divisions(a, n, rate, least, 1)]
+    assert few == [own[0] for own in (found[: -len(exact) or None], found[len(found) - len(exact) :]) if own]
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -91,14 +128,14 @@ def test_the_right_division_of_a_latent_that_stands_for_two_is_found(seed):
     pair = np.array([(s, t) for s in (0, 1) for t in (0, 1)])
     table = drawn_table(_four_states(prior, sharp, pair), 2_000, seed)
     network = Network.from_model(_four_states(prior, sharp, pair))
-    (first, *_) = divisions(network, 6, table.n, 0.5 * np.log(table.n), -100.0)
+    beliefs = Beliefs(network, table)
+    (first, *_) = divisions(beliefs, 6, table.n, 0.5 * np.log(table.n), -100.0)
     assert set(first.nodes[1:-2]) in ({0, 1, 2}, {3, 4, 5}) and first.nodes[-2:] == (2, 2)
-    found = evaluate(first, Beliefs(network, table), Effort(2, 20, 0.01), rng)
+    found = evaluate(first, beliefs, Effort(2, 20, 0.01), rng)
     now = Plan.of(_four_states(prior, sharp, pair), table).log_likelihood(network.to_model(table.variables).parameters)
     assert found.log_likelihood > now - 3.0  # three times fewer parameters say the same
-    prior, own, across, new = start_tables(network, 6, first.nodes[1:-2], 2, 2, 1, rng)[0]
-    for distribution in (prior[None], *own, across, *new):
-        np.testing.assert_allclose(distribution.sum(axis=1), 1.0)
+    begun = evaluate(first, beliefs, Effort(1, 1, 0.0), rng)  # the states of either are merged in the right pairs
+    assert begun.log_likelihood > now - 3.0
 
 
 def _four_states(prior, sharp, pair):
@@ -108,9 +145,13 @@ def _four_states(prior, sharp, pair):
 
 
 def test_latents_of_two_states_or_of_many_neighbours_are_not_divided():
-    for k, leaves in ((2, 5), (4, MOST_NEIGHBOURS + 1), (4, 3)):
-        model = Model.random(Tree.star(k, [2] * leaves), numbered([2] * leaves), np.random.default_rng(0))
-        assert list(divisions(Network.from_model(model), leaves, 100.0, 1.0, -np.inf)) == []
+    for k, leaves in ((2, 5), (4, slow_search.MOST_NEIGHBOURS + 1), (4, 3)):
+        beliefs = star_beliefs(k, [2] * leaves, np.random.default_rng(0))
+        moves = divisions(beliefs, leaves, 100.0, 1.0, -np.inf)
+        assert [move for move in moves if move.nodes[-2] < k] == []  # branches are for any number
+    widest = star_beliefs(4, [2] * slow_search.MOST_NEIGHBOURS, np.random.default_rng(0))
+    moves = divisions(widest, slow_search.MOST_NEIGHBOURS, 100.0, 1.0, -np.inf)
+    assert any(move.nodes[-2] < 4 for move in moves)
 
 
 # ---- branches that need not know all states ------------------------------------------------------------------------
@@ -129,12 +170,13 @@ def hub_of_two_kinds(k, few, fine, coarse, rng):
 @pytest.mark.parametrize("seed", range(4))
 def test_neighbours_that_do_not_tell_states_apart_form_a_branch(seed):
     model = hub_of_two_kinds(9, 3, 5, 4, np.random.default_rng(seed))
-    moves = list(branches(Network.from_model(model), 9, 5_000.0, 0.5 * np.log(5_000.0), 0.1))
+    table = drawn_table(model, 5_000, seed)
+    beliefs = Beliefs(Network.from_model(model), table)
+    moves = [m for m in divisions(beliefs, 9, 5_000.0, 0.5 * np.log(5_000.0), 0.1) if m.nodes[-2] == 9]
     *below, k, h = moves[0].nodes[1:]
     assert (set(below), k, h) == ({5, 6, 7, 8}, 9, 3)
-    table = drawn_table(model, 5_000, seed)
     now = Plan.of(model, table).log_likelihood(model.parameters)
-    found = evaluate(moves[0], Beliefs(Network.from_model(model), table), Effort(2, 40, 0.01), np.random.default_rng(0))
+    found = evaluate(moves[0], beliefs, Effort(2, 40, 0.01), np.random.default_rng(0))
     assert found.log_likelihood > now - 10.0  # 8 parameters for 24: nothing much is lost
 
 
@@ -144,10 +186,10 @@ def test_where_all_neighbours_need_all_states_there_is_no_branch():
     model = Model(
         Tree.star(4, [4] * 6), numbered([4] * 6), np.concatenate([np.full(4, 0.25), *(r.ravel() for r in rows)])
     )
-    assert list(branches(Network.from_model(model), 6, 5_000.0, 0.5 * np.log(5_000.0), 0.1)) == []
+    beliefs = Beliefs(Network.from_model(model), drawn_table(model, 1, 0))
+    assert list(divisions(beliefs, 6, 5_000.0, 0.5 * np.log(5_000.0), 0.1)) == []
     for k, leaves in ((2, 6), (4, 3)):
-        small = Model.random(Tree.star(k, [2] * leaves), numbered([2] * leaves), rng)
-        assert list(branches(Network.from_model(small), leaves, 100.0, 1.0, -np.inf)) == []
+        assert list(divisions(star_beliefs(k, [2] * leaves, rng), leaves, 100.0, 1.0, -np.inf)) == []
 
 
 @given(st.integers(2, 6), st.integers(0, 50))
@@ -156,8 +198,8 @@ def test_entropies_given_groups_of_states_are_those_of_the_mixture(k, seed):
     marginal, table = rng.dirichlet(np.ones(k)), rng.dirichlet(np.ones(3), k)
     entropy = -(table * np.log(table)).sum(axis=1)
     alone, together = (
-        _merged(marginal, [table], [[s] for s in range(k)])[0],
-        _merged(marginal, [table], [list(range(k))])[0],
+        slow_search.grouped(marginal, table, [[s] for s in range(k)]),
+        slow_search.grouped(marginal, table, [list(range(k))]),
     )
     mixture = marginal @ table
     assert alone == pytest.approx(marginal @ entropy)

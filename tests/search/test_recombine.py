@@ -17,7 +17,7 @@ from latentree.search._network import Graph, Network
 from latentree.search._operators import Move, moves
 from latentree.search._proposals import carried_out, propose
 from latentree.search._recombine import children, sides
-from latentree.search._restricted import Effort, evaluate, model_of
+from latentree.search._restricted import Effort, Question, evaluate_all, model_of
 from latentree.search._starts import kind_of
 
 
@@ -98,8 +98,10 @@ def test_new_states_are_found_from_random_tables():
     truth = Model.random(Tree.star(3, [4] * 6), numbered([4] * 6), np.random.default_rng(3), dominant=0.8)
     table = drawn_table(truth, 2000, 0)
     wrong = Network.from_model(Model.random(Tree.star(2, [4] * 6), numbered([4] * 6), np.random.default_rng(0)))
-    beliefs, move, effort = Beliefs(wrong, table), Move("SI", (6,)), Effort(8, 40, 0.05)
-    found = evaluate(move, beliefs, effort, np.random.default_rng(0), anew=True)
+    from test_swift import searching
+
+    beliefs, asked = Beliefs(wrong, table), Question(Move("SI", (6,)), Effort(8, 40, 0.05), start="random")
+    (found,) = evaluate_all(searching(table), beliefs, [asked], np.random.default_rng(0))
     model = model_of(found, wrong, truth.variables)
     reached = learn(table, rng=np.random.default_rng(0), effort="low", prior=None).fit.log_likelihood
     assert model.tree.cardinality[model.tree.latent].tolist() == [3]

@@ -330,7 +330,9 @@ def test_what_merging_changes_is_small_beside_what_is_judged(two_latents, width)
     slow = SlowBeliefs(network, table)
     for move in every_move(network.graph):
         found = evaluate(move, Beliefs(network, table, width), Effort(2, 10, 0.0), np.random.default_rng(0))
-        assert found.log_likelihood == pytest.approx(place_log_likelihood(found, slow, 0.0), abs=2.0 * width**2 * table.n)
+        assert found.log_likelihood == pytest.approx(
+            place_log_likelihood(found, slow, 0.0), abs=2.0 * width**2 * table.n
+        )
 
 
 @pytest.mark.parametrize("width", [0.0, 0.05])
@@ -357,9 +359,7 @@ def test_the_order_of_rows_changes_nothing_but_rounding(case, width, chance):
     network, table, move = case
     order = [*range(table.n_patterns)]
     chance.shuffle(order)
-    turned = Table(
-        np.asfortranarray(table.codes[order]), table.weights[order], table.variables, table.inverse, table.n
-    )
+    turned = Table(np.asfortranarray(table.codes[order]), table.weights[order], table.variables, table.inverse, table.n)
     one, two = Beliefs(network, table, width), Beliefs(network, turned, width)
     np.testing.assert_array_equal(one.log_likelihood[order], two.log_likelihood)
     for v in network.graph.latents:

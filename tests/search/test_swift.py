@@ -7,6 +7,7 @@ from itertools import combinations
 import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
+from slow_search import SlowBeliefs, relocated
 from structures import drawn_table, graphs, models_and_tables
 
 from latentree import LatentTreeClassifier, datasets
@@ -18,13 +19,13 @@ from latentree.engine import _core
 from latentree.engine._plan import Plan
 from latentree.runner import Budget, Clock, StopReason
 from latentree.search import learn
-from latentree.search._beliefs import Beliefs, known
+from latentree.search._beliefs import Beliefs
 from latentree.search._criterion import Criterion
 from latentree.search._network import Graph, Network
 from latentree.search._operators import Move, added_parameters, moves
-from latentree.search._proposals import _cuts, _information, carried_out, conditional_dependence, propose, together
+from latentree.search._proposals import _cuts, _information, carried_out, propose, together
 from latentree.search._relocate import relocations
-from latentree.search._restricted import Effort, dimension_change, evaluate, model_of, triple
+from latentree.search._restricted import Effort, dimension_change, evaluate, model_of
 from latentree.search._swift import WIDE, Swift
 from latentree.search._task import Task
 
@@ -51,6 +52,20 @@ def test_relocations_are_restricted_likelihoods(case):
         if dimension_change(found.move, network.graph) == added_parameters(network.graph, found.move):
             reached = Plan.of(made, table).log_likelihood(made.parameters)
             assert reached >= found.log_likelihood - 1e-9 * table.n  # the table is one step of EM further
+
+
+@settings(max_examples=100)
+@given(models_and_tables(max_leaves=7, max_moves=7), st.integers(0, 100))
+def test_relocations_are_steps_of_em_from_the_counts(case, seed):
+    model, table = case
+    network = Network.from_model(Model.random(model.tree, model.variables, np.random.default_rng(seed)))
+    beliefs, slow = Beliefs(network, table), SlowBeliefs(network, table)
+    now = float(table.weights @ beliefs.log_likelihood)
+    for found in relocations(beliefs, passes=2):
+        z, _, c = found.move.nodes
+        gain, after = relocated(slow, *found.move.nodes)
+        assert found.log_likelihood - now == pytest.approx(gain, abs=1e-8 * table.n)
+        np.testing.assert_allclose(found.tables[z, c], after, atol=1e-8)
 
 
 def test_relocations_converge_where_there_are_data():
@@ -119,16 +134,6 @@ def test_threads_and_instruction_sets_change_nothing():
         _core.use_kernels(before)
 
 
-def test_the_kernel_refuses_arrays_that_do_not_fit():
-    good = np.full((2, 3), 0.5)
-    with pytest.raises(ValueError, match="posterior"):
-        _core.relocations([good], [], [], np.ones(4), 3, 9, 1)
-    with pytest.raises(ValueError, match="directions"):
-        _core.relocations([good, good], [], [], np.ones(3), 3, 9, 1)
-    with pytest.raises(ValueError, match="table fits"):
-        _core.relocations([good], [], [(0, -1, good, np.ones((3, 2)), np.ones(2), None)], np.ones(3), 3, 9, 1)
-
-
 # ---- screening -----------------------------------------------------------------------------------------------------
 
 
@@ -136,18 +141,13 @@ def test_the_kernel_refuses_arrays_that_do_not_fit():
 def test_dependence_is_conditional_information_of_the_counts(case):
     model, table = case
     beliefs = Beliefs(Network.from_model(model), table)
-    graph = beliefs.network.graph
-    for a in graph.latents:
-        found = conditional_dependence(beliefs, a)
-        near = graph.neighbours[a]
-        for i in range(len(near)):
-            for j in range(i + 1, len(near)):
-                counts = triple(beliefs, a, near[i], near[j])
-                expected = counts.sum(axis=2, keepdims=True) * counts.sum(axis=1, keepdims=True)
-                expected /= np.maximum(counts.sum(axis=(1, 2), keepdims=True), 1e-300)
-                seen = counts > 1e-290
-                exact = float((counts[seen] * np.log(counts[seen] / expected[seen])).sum())
-                assert found[i, j] == pytest.approx(exact, abs=1e-8 * max(table.n, 1))
+    slow = SlowBeliefs(beliefs.network, table)
+    for a, near in slow.graph.neighbours.items():
+        if not slow.graph.is_latent(a):
+            continue
+        found = beliefs.dependence(a)
+        for i, j in combinations(range(len(near)), 2):
+            assert found[i, j] == pytest.approx(slow.dependence(a, near[i], near[j]), abs=1e-8 * max(table.n, 1))
 
 
 def test_dependence_block_by_block(monkeypatch):
@@ -155,9 +155,9 @@ def test_dependence_block_by_block(monkeypatch):
     rng = np.random.default_rng(0)
     model = Model.random(Graph.star(2, [2] * n).to_tree(), numbered([2] * n), rng)
     beliefs = Beliefs(Network.from_model(model), drawn_table(model, 20, 1))
-    whole, looks = conditional_dependence(beliefs, n), []
-    monkeypatch.setattr("latentree.search._proposals.BLOCK", 3 * n * len(beliefs.weights))
-    assert (conditional_dependence(beliefs, n, between=lambda: looks.append(1)) == whole).all()
+    whole, looks = beliefs.dependence(n), []
+    monkeypatch.setattr("latentree.search._beliefs._BLOCK", 3 * n * len(beliefs.weights))
+    assert (beliefs.dependence(n, between=lambda: looks.append(1)) == whole).all()
     assert len(looks) == 4
 
 
@@ -165,23 +165,22 @@ def test_dependence_block_by_block(monkeypatch):
 def test_expected_counts_of_three_are_those_of_completed_rows(case):
     model, table = case
     beliefs = Beliefs(Network.from_model(model), table)
-    graph = beliefs.network.graph
-    for a in graph.latents:
-        for b, c in combinations(graph.neighbours[a], 2):
-            q = beliefs.posterior(a) * beliefs.weights[:, None]
-            slow = np.einsum("rs,srx,sry->sxy", q, _completed_rows(beliefs, b, a), _completed_rows(beliefs, c, a))
-            assert triple(beliefs, a, b, c) == pytest.approx(slow, abs=1e-10 * max(table.n, 1))
+    slow = SlowBeliefs(beliefs.network, table)
+    for a in slow.graph.latents:
+        for b, c in combinations(slow.graph.neighbours[a], 2):
+            assert beliefs.triple(a, b, c) == pytest.approx(slow.triple(a, b, c), abs=1e-10 * max(table.n, 1))
 
 
-def _completed_rows(beliefs, b, a):
-    """P(b | row, a = state) for every state and row: what was seen, or what its branch and the state say."""
-    given = beliefs.network.conditional(b, a)[:, None, :]
-    if beliefs.network.graph.is_latent(b):
-        both = beliefs.cavity(b, a)[None] * given
-        return both / np.maximum(both.sum(axis=2, keepdims=True), 1e-300)
-    codes = beliefs.codes(b)
-    seen = np.eye(given.shape[2])[codes][None]
-    return np.where((codes < 0)[None, :, None], given, seen)
+@given(models_and_tables(max_leaves=6), st.sampled_from([0.0113, 0.0717]))
+def test_counts_of_similar_messages_are_of_as_many_rows_and_nearly_the_same(case, width):
+    model, table = case
+    network = Network.from_model(model)
+    exact, beliefs = SlowBeliefs(network, table), Beliefs(network, table, width)
+    for a in network.graph.latents:
+        for b, c in combinations(network.graph.neighbours[a], 2):
+            counts = beliefs.triple(a, b, c)
+            assert counts.sum() == pytest.approx(table.n)
+            assert np.abs(counts - exact.triple(a, b, c)).sum() < 8.0 * width * table.n
 
 
 @settings(max_examples=300)
@@ -194,26 +193,6 @@ def test_parameters_told_from_the_surroundings(graph):
         regular, more = graph.after(move.applied(graph))
         everywhere = move.applied(graph).regularised()
         assert (regular, more) == (everywhere, everywhere.n_parameters - graph.n_parameters)
-
-
-def test_distinct_rows_keep_what_they_say():
-    logs = np.log(np.random.default_rng(0).random((5, 3)))[[0, 1, 2, 1, 0, 3, 4]]
-    found = known(logs)
-    assert len(found.likelihood) == 5
-    np.testing.assert_allclose(np.log(found.likelihood[found.ids]) + found.scale[:, None], logs, atol=2e-6)
-
-
-@given(st.integers(0, 40), st.integers(1, 4), st.integers(0, 10))
-def test_alike_rows_are_those_that_round_to_the_same(n, states, seed):
-    rng = np.random.default_rng(seed)
-    logs = -rng.choice([0.0, 1e-7, 1.0, 3.5, 800.0], (n, states)) - rng.integers(0, 3, (n, 1))
-    found = known(logs)
-    top = logs.max(axis=1)
-    rounded = np.round(np.maximum(logs - top[:, None], -700.0) * 1e6)
-    _, first, ids = np.unique(rounded, axis=0, return_index=True, return_inverse=True)
-    np.testing.assert_array_equal(found.ids[:, None] == found.ids, ids.reshape(-1)[:, None] == ids.reshape(-1))
-    np.testing.assert_array_equal(found.scale, top)
-    np.testing.assert_allclose(found.likelihood, np.exp(logs - top[:, None])[np.sort(first)], rtol=1e-14)
 
 
 # ---- bundles ---------------------------------------------------------------------------------------------------------
