@@ -5,11 +5,13 @@ Every function and method of the compiled module is called with arguments that f
 
 from __future__ import annotations
 
+import gc
 import os
 import subprocess
 import sys
 import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -86,7 +88,8 @@ MOVES = {
     "SI": (SI, [10]), "SI, more": (SI, [10, 9]), "SI, as many": (SI, [10, 2]), "SD": (SD, [20]), "NI": (NI, [10, 0, 1]),
     "NI, fewer": (NI, [20, 2, 10, 2]), "NI, one": (NI, [20, 3, 2, 1]), "ND": (ND, [10, 20]), "NR": (NR, [0, 10, 20]),
     "NR, a branch": (NR, [10, 20, 20]), "UN": (UN, [10, 20, 6]), "UN, one": (UN, [20, 10, 1]),
-    "DI": (DI, [20, 2, 3, 2, 3]), "DI, all": (DI, [20, 2, 3, 10, 2, 2]), "NE": (NE, [20, 10, 3]), "NE, leaf": (NE, [10, 0, 1]),
+    "DI": (DI, [20, 2, 3, 2, 3]), "DI, all": (DI, [20, 2, 3, 10, 2, 2]), "NE": (NE, [20, 10, 3]),
+    "NE, leaf": (NE, [10, 0, 1]),
 }  # fmt: skip
 """Moves that are possible there."""
 
@@ -201,12 +204,14 @@ FITS = {
 
 NO_MOVES = [
     (SI, [0]), (SI, [11]), (SI, [20, 2]), (SI, [10, 4096]), (SI, [10, -1]), (SD, [0]), (SD, [10, 2]),
-    (NI, [10, 0]), (NI, [10, 0, 0]), (NI, [10, 0, 2]), (NI, [10, 0, 1, 0]), (NI, [10, 20, 0, 3]), (NI, [10, 20, 0, 4095]),
+    (NI, [10, 0]), (NI, [10, 0, 0]), (NI, [10, 0, 2]), (NI, [10, 0, 1, 0]), (NI, [10, 20, 0, 3]),
+    (NI, [10, 20, 0, 4095]),
     (ND, [10, 0]), (ND, [0, 10]), (ND, [10, 10]), (ND, [10]),
     (NR, [0, 10, 1]), (NR, [0, 20, 10]), (NR, [20, 10, 20]), (NR, [0, 10, 11]), (NR, [10, 20, 10]),
     (UN, [10, 10, 2]), (UN, [10, 0, 2]), (UN, [10, 20, 0]), (UN, [10, 20, 7]), (UN, [10, 20, 2**31 - 1]),
     (DI, [20, 2, 3, 2]), (DI, [20, 2, 2, 2, 2]), (DI, [20, 2, 0, 2, 2]), (DI, [20, 2, 3, 1, 2]), (DI, [20, 2, 3, 2, 4]),
-    (DI, [10, 0, 1, 3, 2]), (NE, [10, 0, 0]), (NE, [10, 0, 3]), (NE, [10, 2, 1]), (NE, [10, 10, 1]),
+    *((kind, []) for kind in range(8)), *((kind, [10, 20, 2, 2, 2, 2]) for kind in range(8)),
+    (NI, [0, 10, 2]), (UN, [0, 10, 2]), (NE, [0, 10, 2]), (DI, [10, 0, 1, 3, 2]), (NE, [10, 0, 0]), (NE, [10, 0, 3]), (NE, [10, 2, 1]), (NE, [10, 10, 1]),
 ]  # fmt: skip
 """Moves that are not."""
 
@@ -348,19 +353,7 @@ WRONG = {
     "Beliefs.evaluate: a gain that is no number": lambda: evaluated(gain=np.nan),
     "Beliefs.evaluate: a goal that is no number": lambda: evaluated(goal=np.nan),
     "Beliefs.evaluate: no such start": lambda: evaluated(start=3),
-    **{f"Beliefs.evaluate: {kind} of nothing": lambda kind=kind: evaluated(kind, []) for kind in range(8)},
-    **{
-        f"Beliefs.evaluate: {kind} of too many": lambda kind=kind: evaluated(kind, [10, 20, 2, 2, 2, 2])
-        for kind in range(8)
-    },
-    **{
-        f"Beliefs.evaluate: {kind} of a leaf": lambda kind=kind: evaluated(kind, [0, 10, 2])
-        for kind in (NI, NR, UN, NE)
-    },
-    **{
-        f"Beliefs.evaluate: {nodes} of {kind}": lambda kind=kind, nodes=nodes: evaluated(kind, nodes)
-        for kind, nodes in NO_MOVES
-    },
+    **{f"Beliefs.evaluate: {own}": lambda own=own: evaluated(*own) for own in NO_MOVES},
     "Em: other size": lambda: em(starts=np.ones((1, 5))),
     "Em: no starts": lambda: em(starts=np.ones((0, 6))),
     "Em: other pseudo-counts": lambda: em(pseudo=np.ones(5)),
@@ -502,6 +495,50 @@ def test_runs_are_not_touched_while_another_thread_advances_them(name):
     waited = time.monotonic() - start
     worker.join()
     assert waited > 0.3
+
+
+# ---- what several look at ---------------------------------------------------------------------------------------
+
+
+def random_beliefs():
+    """Two latents and four leaves, as above, with random probabilities and rows; nobody else holds the arrays."""
+    rng = np.random.default_rng(0)
+    joint = [(a, b, rng.dirichlet(np.ones(STATES[a] * STATES[b])).reshape(STATES[a], STATES[b])) for a, b in EDGES]
+    rows = rng.integers(-1, [2, 2, 2, 3], (700, 4)).astype(I16)
+    return beliefs(edges=joint, codes=np.asfortranarray(rows), weights=rng.random(700), width=0.02)
+
+
+def flat(answers):
+    return [np.concatenate([[told], tables]) for told, _, _, _, tables in answers]
+
+
+ASKED = [(*move, 3, 6, 0.0, -np.inf, 2) for move in MOVES.values()]
+
+
+def test_the_arrays_are_kept_as_long_as_they_are_looked_into():
+    before = flat(random_beliefs().evaluate(ASKED, 1, 0, 1))
+    kept = random_beliefs()
+    gc.collect()
+    _ = [np.full(n, -1, I16) for n in (2_800, 1_400, 700) for _ in range(200)]  # what would be written there instead
+    for own, again in zip(before, flat(kept.evaluate(ASKED, 1, 0, 1)), strict=True):
+        np.testing.assert_array_equal(own, again)
+
+
+def test_several_threads_may_ask_the_same_beliefs():
+    whole = flat(random_beliefs().evaluate(ASKED, 1, 0, 1))
+    for _ in range(5):
+        shared = random_beliefs()  # nothing is known yet: all look for it at once
+
+        def ask(i, shared=shared):
+            shared.dependence(10, 0, 3)
+            shared.without(20, 10)
+            shared.relocations([10, 20], [(0, 10, None)], 3, 2, 2)
+            return flat(shared.evaluate(ASKED, 1, 0, 1 + i % 3))
+
+        with ThreadPoolExecutor(4) as pool:
+            for answers in pool.map(ask, range(4)):
+                for own, again in zip(whole, answers, strict=True):
+                    np.testing.assert_array_equal(own, again)
 
 
 # ---- the instruction set ----------------------------------------------------------------------------------------
