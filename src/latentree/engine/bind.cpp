@@ -8,10 +8,8 @@
 #include <nanobind/stl/vector.h>
 
 #include <algorithm>
-#include <cmath>
 #include <limits>
 #include <set>
-#include <stdexcept>
 
 #include "arrays.hpp"
 #include "distinct.hpp"
