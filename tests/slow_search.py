@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import combinations
+from math import prod
 
 import numpy as np
 
@@ -222,7 +223,7 @@ Divisions = dict[tuple[tuple[int, ...], int, int], float]
 """Neighbours below, own and fresh states; and what it seems to be worth."""
 
 
-def divisions(network: Network, a: int, n: float, rate: float, least: float) -> Divisions:
+def divisions(network: Network, a: int, n: float, rate: float, least: float, sizes: int = 1) -> Divisions:
     """All ways to divide a latent in two with fewer states each that may pay; of each parting the best sizes."""
     graph, marginal = network.graph, network.marginals[a]
     neighbours, k = graph.neighbours[a], graph.cardinality[a]
@@ -235,20 +236,24 @@ def divisions(network: Network, a: int, n: float, rate: float, least: float) -> 
     def lost(side: Sequence[int]) -> Mapping[int, float]:
         return {len(g): own for g, own in merges(marginal, np.hstack([network.conditional(b, a) for b in side]))}
 
+    def usable(states: Sequence[int]) -> int:
+        return prod(states) // max(states)
+
     found = {}
     for size in range(2, len(neighbours) - 1):
         for below in combinations(neighbours[1:], size):
             rest = [b for b in neighbours if b not in below]
             stay, go = lost(rest), lost(below)
-            sizes = []
+            sides = [[graph.cardinality[b] for b in side] for side in (rest, below)]
+            ways = []
             for own in range(2, k):
                 for fresh in range(2, k):
                     after = own - 1 + own * free(rest) + own * (fresh - 1) + fresh * free(below)
                     less, loss = rate * (k - 1 + k * free(neighbours) - after), n * (stay[own] + go[fresh])
-                    if own * fresh >= k and less - LOSS_LEFT * loss > least:
-                        sizes.append((less - loss, own, fresh))
-            if sizes:
-                worth, *best = max(sizes, key=lambda one: one[0])
+                    regular = own <= usable([fresh, *sides[0]]) and fresh <= usable([own, *sides[1]])
+                    if regular and own * fresh >= k and less - LOSS_LEFT * loss > least:
+                        ways.append((less - loss, own, fresh))
+            for worth, *best in sorted(ways, key=lambda one: -one[0])[:sizes]:
                 found[below, *best] = worth
     return found
 

@@ -112,8 +112,8 @@ def chain():
     )  # fmt: skip
 
 
-def divided(a=20, n=100.0, rate=1.0, least=-np.inf, most=3):
-    return beliefs().divisions(a, n, rate, least, most)
+def divided(a=20, n=100.0, rate=1.0, least=-np.inf, most=3, sizes=1):
+    return beliefs().divisions(a, n, rate, least, most, sizes)
 
 
 def column(node=1, ids=(0, 1, -1), likelihood=None, scale=None, logs=None):

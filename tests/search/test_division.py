@@ -101,22 +101,23 @@ def star_beliefs(k, leaves, rng):
     st.lists(st.integers(2, 4), min_size=3, max_size=7),
     st.sampled_from([30.0, 300.0, 5_000.0]),
     st.sampled_from([-1e4, -50.0, 0.0, 5.0]),
+    st.sampled_from([1, 2, 1_000]),
     st.integers(0, 1_000),
 )
-def test_divisions_and_branches_are_those_of_their_slow_twins(k, leaves, n, least, seed):
+def test_divisions_and_branches_are_those_of_their_slow_twins(k, leaves, n, least, sizes, seed):
     beliefs = star_beliefs(k, leaves, np.random.default_rng(seed))
     a, rate, most = len(leaves), 0.5 * np.log(n), 1_000
-    found = [(tuple(below), own, fresh) for below, own, fresh in beliefs.core.divisions(a, n, rate, least, most)]
+    found = [(tuple(below), own, fresh) for below, own, fresh in beliefs.core.divisions(a, n, rate, least, most, sizes)]
     first = 0
-    for twin in (slow_search.divisions, slow_search.branches):
-        exact = twin(beliefs.network, a, n, rate, least)
+    divided = slow_search.divisions(beliefs.network, a, n, rate, least, sizes)
+    for exact in (divided, slow_search.branches(beliefs.network, a, n, rate, least)):
         own = found[first : first + len(exact)]
         assert set(own) == set(exact)
         worth = [exact[one] for one in own]
         assert all(w >= x - 1e-9 * n for w, x in pairwise(worth))  # the most promising first
         first += len(exact)
     assert first == len(found)
-    few = [(tuple(below), own, fresh) for below, own, fresh in beliefs.core.divisions(a, n, rate, least, 1)]
+    few = [(tuple(below), own, fresh) for below, own, fresh in beliefs.core.divisions(a, n, rate, least, 1, sizes)]
     assert few == [own[0] for own in (found[: -len(exact) or None], found[len(found) - len(exact) :]) if own]
 
 

@@ -302,7 +302,7 @@ Out<double> by_row(const std::vector<double>& by_state, Index states, Index rows
 }
 
 std::vector<std::tuple<std::vector<Index>, Index, Index>> divide(const Bound& b, Index number, double n, double rate,
-                                                                 double least, std::size_t most) {
+                                                                 double least, std::size_t most, std::size_t sizes) {
   const Index a = b.latent(number);
   require(std::isfinite(n) && n >= 0.0 && std::isfinite(rate) && rate >= 0.0 && !std::isnan(least),
           "a number of rows, what a parameter costs, and the least gain");
@@ -310,7 +310,7 @@ std::vector<std::tuple<std::vector<Index>, Index, Index>> divide(const Bound& b,
   std::vector<Division> found;
   {
     const nb::gil_scoped_release release;
-    found = divisions(b.net(), a, n, rate, least, most);
+    found = divisions(b.net(), a, n, rate, least, most, sizes);
     for (Division& own : branches(b.net(), a, n, rate, least, most)) found.push_back(std::move(own));
   }
   for (Division& own : found) {

@@ -134,8 +134,8 @@ Indices merged_groups(const std::vector<double>& marginal, const Wide& wide, Ind
   return out;
 }
 
-std::vector<Division> divisions(const Network& network, Index a, double n, double rate, double least,
-                                std::size_t most) {
+std::vector<Division> divisions(const Network& network, Index a, double n, double rate, double least, std::size_t most,
+                                std::size_t sizes) {
   const Indices& neighbours = network.neighbours[a];
   const Index k = network.states[a], m = static_cast<Index>(neighbours.size());
   if (k < 3 || m < 4 || m > kMostNeighbours) return {};
@@ -144,6 +144,16 @@ std::vector<Division> divisions(const Network& network, Index a, double n, doubl
     double sum = 0.0;
     for (Index b : side) sum += network.states[b] - 1;
     return sum;
+  };
+  // Most states of a latent between these and another latent: more would be taken away when the tree is made regular.
+  auto usable = [&](const Indices& side, Index other) {
+    double product = other;
+    Index widest = other;
+    for (Index b : side) {
+      product *= network.states[b];
+      widest = std::max(widest, network.states[b]);
+    }
+    return product / widest;
   };
   const double before = k - 1 + k * free_of(neighbours);
   std::vector<Division> found;
@@ -159,11 +169,12 @@ std::vector<Division> divisions(const Network& network, Index a, double n, doubl
       for (Index fresh = 2; fresh < k; ++fresh) {
         // two latents whose states cannot make up those of the one lose what a smaller latent would lose, too
         if (std::int64_t(own) * fresh < k) continue;
+        if (own > usable(rest, fresh) || fresh > usable(below, own)) continue;
         const double after = own - 1 + own * free_of(rest) + own * (fresh - 1) + fresh * free_of(below);
         const double less = rate * (before - after), lost = n * (stay[own] + go[fresh]);
         if (less - kLossLeft * lost > least) own_sizes.push_back({below, own, fresh, less - lost});
       }
-    for (Division& own : best_of(std::move(own_sizes), 1)) found.push_back(std::move(own));
+    for (Division& own : best_of(std::move(own_sizes), sizes)) found.push_back(std::move(own));
   }
   return best_of(std::move(found), most);
 }

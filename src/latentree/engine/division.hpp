@@ -40,8 +40,8 @@ struct Division {
 };
 
 // Ways to divide a latent that may gain at least `least`, the most promising first. `n` is the number of rows, `rate`
-// what a parameter costs.
-std::vector<Division> divisions(const Network& network, Index a, double n, double rate, double least, std::size_t most);
+// what a parameter costs. Of each way to part the neighbours, the best numbers of states are listed, `sizes` of them.
+std::vector<Division> divisions(const Network& network, Index a, double n, double rate, double least, std::size_t most, std::size_t sizes);
 
 // Neighbours that do not tell some states of a latent apart, and may hang on a new latent with fewer states.
 std::vector<Division> branches(const Network& network, Index a, double n, double rate, double least, std::size_t most);

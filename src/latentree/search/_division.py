@@ -17,11 +17,14 @@ LOSS_LEFT = 0.4
 """The share of the loss in completed data that is left at best when the probabilities are fitted."""
 
 
-def divisions(beliefs: Beliefs, a: int, n: float, rate: float, least: float, most: int = 3) -> Iterator[Move]:
+def divisions(
+    beliefs: Beliefs, a: int, n: float, rate: float, least: float, most: int = 3, sizes: int = 1
+) -> Iterator[Move]:
     """Ways to divide a latent that may gain at least ``least``, the most promising first.
 
     Either both latents get fewer states, or neighbours that do not tell some states apart hang on a new latent with
-    fewer. ``n`` is the number of rows and ``rate`` what a parameter costs.
+    fewer. ``n`` is the number of rows and ``rate`` what a parameter costs; ``most`` of each of the two are told, and no
+    more than ``sizes`` of one way to part the neighbours.
     """
-    for below, own, fresh in beliefs.core.divisions(a, n, rate, least, most):
+    for below, own, fresh in beliefs.core.divisions(a, n, rate, least, most, sizes):
         yield Move("DI", (a, *below, own, fresh))

@@ -25,6 +25,12 @@ from ._task import Task
 EFFORT = Effort(4, 20, 0.1)
 SPLITTING = Effort(8, 40, 0.05)
 """There are few latents, and which way to split a state is hard to find."""
+SCREENING, CLOSELY = Effort(8, 20, 0.1), Effort(16, 80, 0.02)
+"""For divisions that are to be fitted in full, after a first look at all."""
+SIZES, DIVISIONS = 12, 250
+"""Divisions of a latent that are looked at so: most for one way to part its neighbours, and most in all."""
+SCREENED = 128
+"""Divisions that are left after a first look."""
 OPTIMISM = 1.3
 """How much more than the completed data say a new node may gain."""
 PER_NODE = 2
@@ -117,6 +123,30 @@ def propose(
     gained = [p for p in gained if p.gain > (max(least, LEAST) if p.move in again else least)]
     out = [*best.values(), *_cost_effective(gained, graph)]
     return sorted(out, key=lambda p: (-p.gain, p.move))
+
+
+def divide(task: Task, beliefs: Beliefs, rng: np.random.Generator, *, most: int) -> list[Proposal]:
+    """The best divisions of all latents, whatever they lose: what completed data say about them is far too strict.
+
+    Both latents may have to change what their states mean, which only EM of all probabilities can show.
+    """
+    graph, cost = beliefs.network.graph, task.criterion
+    base, now = cost.penalty(graph), float(beliefs.weights @ beliefs.log_likelihood)
+    told: dict[str, Any] = {"threads": task.n_jobs, "stage": "candidates"}
+    tried = [
+        move
+        for a in graph.latents
+        if a not in graph.observed
+        for move in divisions(beliefs, a, task.table.n, cost.rate, -np.inf, DIVISIONS, SIZES)
+    ]
+    price = {move: cost.price(graph, move, base) for move in tried}
+    left = tried
+    for effort, number in ((SCREENING, SCREENED), (CLOSELY, most)):
+        answers = evaluate_all(task, beliefs, [Question(move, effort) for move in left], rng, **told)
+        found = [Proposal(f.log_likelihood - now - price[f.move], price[f.move], f) for f in answers if f is not None]
+        found = sorted(found, key=lambda p: (-p.gain, p.move))[:number]
+        left = [p.move for p in found]
+    return found
 
 
 def _cost_effective(proposals: Iterable[Proposal], graph: Graph) -> Iterator[Proposal]:

@@ -10,15 +10,18 @@ of a large latent from several beginnings (:func:`latentree.cardinality.adapt`).
 From where it ends the tree is *perturbed*: a few moves that lose are carried out in one part of it, those that lose
 least being the likeliest, and it climbs again around them; what ends higher is kept. It does not go back to structures
 that are known and no better, and gives up when what is left to gain would not do. When the first perturbations have
-failed, all probabilities are fitted after each of the likeliest single moves. The *start* is over when so many
+failed, all probabilities are fitted after each of the likeliest single moves, and after the likeliest of all
+*divisions* of a latent, which restricted likelihood has for much worse than they are. The *start* is over when so many
 perturbations in a row have not led higher, and neither have random starts of EM, *recombination* with the ends of
 earlier starts (:mod:`latentree.search._recombine`), nor *enlargement*: climbs from the same tree with one and with two
 more states for every latent, drawn at random.
 
-There are several starts, from stars of different sizes, the best latent class model and trees of pieces, until several
-of them have ended at the best score, or there have been enough of them. How many did so is told with the result. Starts
-that are behind, or have come to where another ended, are perturbed less. Whatever they find, the search does not end
-below the best latent class model, as far as few starts of EM find it.
+There are several starts, from stars of few states and trees of pieces, until several of them have ended at the best
+score, or there have been enough of them. How many did so is told with the result. Where they end at different scores,
+further starts take the best of climbs that come down from stars of many states (:mod:`latentree.search._starts`), and a
+last look is taken at divisions of the best tree. Starts that are behind, or have come to where another ended, are
+perturbed less. Whatever they find, the search does not end below the best latent class model, as far as few starts of
+EM find it.
 
 Of many variables it first makes a tree from pieces (:mod:`latentree.search._wide_start`). It climbs from there once, by
 local moves, looks first where the last step changed something, and ends when nothing gains.
@@ -46,7 +49,7 @@ from ._beliefs import Beliefs
 from ._evaluation import names_of, renumbered, whole
 from ._independence import independent
 from ._network import Graph, Network
-from ._proposals import Proposal, carried_out, near, propose, together
+from ._proposals import Proposal, carried_out, divide, near, propose, together
 from ._recombine import children
 from ._relocate import PLACES
 from ._restricted import regularised
@@ -96,6 +99,8 @@ _BUNDLE = 4
 """Perturbations that are tried side by side, whatever the threads."""
 _SINGLE = 24
 """Single moves after which all probabilities are fitted, the best first, when the first perturbations have failed."""
+_DIVIDED = 12
+"""Divisions of latents after which they are fitted then, too, out of many more than are listed otherwise."""
 _SHARE = 0.7
 """Perturbations that may fail, for each move that is listed."""
 _AGAIN, _BEHIND = 0.2, 0.3
@@ -103,6 +108,8 @@ _AGAIN, _BEHIND = 0.2, 0.3
 behind."""
 _WIDEST = 0.1
 """Messages that differ by less than this, and than a standard error of a share, are taken as one to judge moves."""
+_MIXED = 5
+"""Starts there are at least where not all end alike: two of them then come from stars of many states."""
 _DRAWS = 8
 """Draws of a perturbation that was not tried before."""
 
@@ -164,6 +171,7 @@ _FRESH: Mapping[str, Any] = {
     "start": 0,  # which start this is
     "ends": [],  # where the starts before it ended
     "homes": [],  # their trees, each once
+    "seen": [],  # the trees that a last look was taken at
     "met": {},  # structures that were met so far, and their best scores
 }
 """What a search remembers from one start to the next."""
@@ -216,21 +224,27 @@ class Swift(SearchMethod):
             state, _ = climber.step(own, state, rng)
         return state.best.fit.model
 
-    def _start(self, task: Task, number: int, rng: Generator) -> Point:
+    def _start(self, task: Task, number: int, rng: Generator, alike: bool = True) -> Point:
         """Where a start begins: at stars of different sizes, and now and then at a tree of pieces."""
         if task.start is not None:
             return self._fitted(task, regularised(Network.from_model(task.start)), task.n_jobs)
         if self.options.root is not None:
             tree = under(self.options.root, task.table, number % 2)
         else:
-            kind, size = kind_of(number, task.table.n_variables)
+            kind, sizes = kind_of(number, task.table.n_variables, alike=alike)
             if kind == "pieces":
-                return self._of_pieces(task, size, rng)
-            if kind == "classes":
-                return latent_classes(task, self._refitted, rng)
-            tree = Tree.star(size, task.table.cardinalities)
+                return self._of_pieces(task, sizes[0], rng)
+            if len(sizes) > 1:
+                found = task.map(lambda k, own: self._from_star(task, k, own), sizes, rng, stage="starts")
+                return max(found, key=lambda point: point.score)
+            tree = Tree.star(sizes[0], task.table.cardinalities)
         network = Network.from_model(Model.random(tree, task.table.variables, rng))
         return self._fitted(task, regularised(network), task.n_jobs)
+
+    def _from_star(self, task: Task, k: int, rng: Generator) -> Point:
+        """Where a climb from a star ends."""
+        model = Model.random(Tree.star(k, task.table.cardinalities), task.table.variables, rng)
+        return self._end(task, self._fitted(task, regularised(Network.from_model(model)), 1), rng)
 
     def _of_pieces(self, task: Task, size: int, rng: Generator) -> Point:
         state = wide_start.init(task, size)
@@ -293,8 +307,7 @@ class Swift(SearchMethod):
         return point, done, len(found)
 
     def _proposals(self, task: Task, point: Point, rng: Generator, **how: Any) -> list[Proposal]:
-        beliefs = Beliefs(point.network, task.table, width=min(_WIDEST, task.table.n**-0.5))
-        return propose(task, beliefs, rng, cuts=self.options.cuts, **how)
+        return propose(task, _beliefs(task, point), rng, cuts=self.options.cuts, **how)
 
     def _bundle(
         self, task: Task, here: Point, found: Sequence[Proposal], n_jobs: int, avoid: Collection[str] = ()
@@ -339,10 +352,11 @@ class Swift(SearchMethod):
         """Carry out a few moves that lose and climb around them, several times over; what ends higher counts."""
         home: Point = state.memory["home"]
         losing = self._losing(task, state)
-        if state.memory["missed"] >= self._patience(state, len(losing)):
-            return self._next_start(task, state, rng)
-        if state.memory["missed"] >= _BUNDLE and not state.memory["looked"]:
+        patience = self._patience(state, len(losing))
+        if state.memory["missed"] >= min(patience, _BUNDLE) and not (state.memory["looked"] or _ended_there(state)):
             return self._look(task, state.to("perturb", looked=True), losing, rng)
+        if state.memory["missed"] >= patience:
+            return self._next_start(task, state, rng)
         name = home.network.graph.fingerprint
         met = {**state.memory["met"], name: max(home.score, state.memory["met"].get(name, -np.inf))}
         drawn = self._drawn(losing, home, met, rng)
@@ -365,17 +379,20 @@ class Swift(SearchMethod):
         home: Point = state.memory["home"]
         met = dict(state.memory["met"])
         best, by = home, losing[:0]
-        for p in losing[:_SINGLE]:
+        known = _known(met, home)
+        some = [] if _is_behind(state) else losing[:_SINGLE]
+        single = [p for p in some if carried_out([p], home.network)[0].graph.fingerprint not in known]
+        # a division may have been met before and fitted badly
+        for p in [*single, *divide(task, _beliefs(task, home), rng, most=_DIVIDED)]:
+            task.check_time()
             network, done = carried_out([p], home.network)
+            point = self._fitted(task, network, task.n_jobs)
+            if p.move.kind in ("SI", "SD"):  # other states may mean something else altogether
+                point = max(point, self._refitted(task, point, rng), key=lambda own: own.score)
             name = network.graph.fingerprint
-            if name not in _known(met, home):
-                task.check_time()
-                point = self._fitted(task, network, task.n_jobs)
-                if p.move.kind in ("SI", "SD"):  # other states may mean something else altogether
-                    point = max(point, self._refitted(task, point, rng), key=lambda own: own.score)
-                met[name] = point.score
-                if point.score > best.score + _GAIN:
-                    best, by = point, done
+            met[name] = max(point.score, met.get(name, -np.inf))
+            if point.score > best.score + _GAIN:
+                best, by = point, done
         state = state.to("perturb", met=met)
         return _moved(state, home, best, by, len(losing), missed=0) if by else (state, None)
 
@@ -386,7 +403,7 @@ class Swift(SearchMethod):
         if _ended_there(state) and _can_enlarge(home.network.graph):
             share = _AGAIN
         else:
-            share = _BEHIND if home.score < max(state.memory["ends"], default=-np.inf) - SAME else 1.0
+            share = _BEHIND if _is_behind(state) else 1.0
         return min(most, max(1, int(share * min(most, _SHARE * moves))))
 
     def _losing(self, task: Task, state: State) -> list[Proposal]:
@@ -526,7 +543,7 @@ class Swift(SearchMethod):
         if trials and not again and (child := self._recombined(task, state)) is not None:
             made = child.step("perturb", "recombine", "a part of it as where another start ended")
             return _reached(state.to("climb", missed=0), child), made
-        if trials and (larger := self._enlarged(task, state, rng)) is not None:
+        if trials and not _is_behind(state) and (larger := self._enlarged(task, state, rng)) is not None:
             made = larger.step("perturb", "enlarge", "more states for all latents, and a climb from there")
             return _reached(state.to("climb", missed=0), larger), made
         home = self._converged(task, home)
@@ -536,19 +553,32 @@ class Swift(SearchMethod):
             homes.append(home)
         best, number = max(ends), len(ends)
         state = state.to("climb", **{**_START, "ends": ends, "homes": homes, "start": number})
-        if number >= starts or sum(end > best - SAME for end in ends) >= agree or task.start is not None:
+        alike = _alike(state)
+        enough = sum(end > best - SAME for end in ends) >= agree and (alike or number >= _MIXED)
+        if number >= starts or enough or task.start is not None:
             classes = self._better_classes(task, state, rng)
-            if classes is None:
-                return replace(state, finished=True), None
-            return _reached(state, classes), classes.step("climb", "start", "the best latent class model")
-        point = self._start(task, number, rng)
+            if classes is not None:
+                return _reached(state, classes), classes.step("climb", "start", "the best latent class model")
+            return (replace(state, finished=True), None) if alike else self._look_again(task, state, rng)
+        point = self._start(task, number, rng, alike)
         return _reached(state, point), point.step("climb", "start", f"start {number + 1}")
+
+    def _look_again(self, task: Task, state: State, rng: Generator) -> tuple[State, Step | None]:
+        """The end, unless a last look at the best tree, with other tables to start from, leads on."""
+        homes: list[Point] = state.memory["homes"]
+        best = max(homes, key=lambda point: point.score)
+        if self.options.limits[0] and best.network.graph.fingerprint not in state.memory["seen"]:
+            seen = [*state.memory["seen"], best.network.graph.fingerprint]
+            own = state.to("perturb", seen=seen, home=best)
+            after, made = self._look(task, own, [], rng)
+            if made is not None:
+                return after, made
+        return replace(state, finished=True), None
 
     def _better_classes(self, task: Task, state: State, rng: Generator) -> Point | None:
         """The best latent class model if it beats all that was found, so that no search ends below it."""
-        kinds = {kind_of(i, task.table.n_variables)[0] for i in range(state.memory["start"])}
         once = not self.options.limits[0]  # a single climb, such as that of a piece, stays what it is
-        if once or task.start is not None or self.options.root is not None or "classes" in kinds:
+        if once or task.start is not None or self.options.root is not None:
             return None
         point = latent_classes(task, self._refitted, rng)
         return point if point.score > state.score + SAME else None
@@ -566,6 +596,10 @@ class Swift(SearchMethod):
     def forecast(self, task: Task) -> str | None:
         """How long a tree of many variables may take, and what it needs, if that is much."""
         return wide_start.forecast(task) if _wide(task) and task.start is None else None
+
+
+def _beliefs(task: Task, point: Point) -> Beliefs:
+    return Beliefs(point.network, task.table, width=min(_WIDEST, task.table.n**-0.5))
 
 
 def _wide(task: Task) -> bool:
@@ -606,10 +640,25 @@ def _ended_there(state: State) -> bool:
     return any(p.network.graph.fingerprint == name and p.score > home.score - SAME for p in state.memory["homes"])
 
 
+def _alike(state: State) -> bool:
+    """Whether all starts have ended at the same score, and in trees without large latents, which have many optima."""
+    ends, homes = state.memory["ends"], state.memory["homes"]
+    return max(ends) - min(ends) <= SAME and not any(_has_large_latents(home.network.graph) for home in homes)
+
+
+def _has_large_latents(graph: Graph) -> bool:
+    return max(graph.cardinality[a] for a in graph.latents) > _LARGE
+
+
+def _is_behind(state: State) -> bool:
+    """Whether an earlier start ended higher than where this one has come to."""
+    home: Point = state.memory["home"]
+    return bool(home.score < max(state.memory["ends"], default=-np.inf) - SAME)
+
+
 def _can_enlarge(graph: Graph) -> bool:
     """Whether a tree is small enough for climbs from there with more states for every latent."""
-    large = len(graph.latents) > _FEW_LATENTS or max(graph.cardinality[a] for a in graph.latents) > _LARGE
-    return not (graph.observed or large)
+    return not (graph.observed or len(graph.latents) > _FEW_LATENTS or _has_large_latents(graph))
 
 
 def _known(met: Mapping[str, float], home: Point) -> set[str]:
