@@ -26,7 +26,8 @@ from latentree.search._operators import Move, added_parameters, moves
 from latentree.search._proposals import _cuts, _information, carried_out, propose, together
 from latentree.search._relocate import relocations
 from latentree.search._restricted import Effort, dimension_change, evaluate, model_of
-from latentree.search._swift import WIDE, Swift
+from latentree.search._swift import Swift
+from latentree.search._swift_options import WIDE
 from latentree.search._task import Task
 
 

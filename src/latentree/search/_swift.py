@@ -29,9 +29,8 @@ local moves, looks first where the last step changed something, and ends when no
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -43,7 +42,6 @@ from .._tree import Tree
 from ..cardinality import adapt
 from ..errors import ParameterError
 from ..estimation import Fit, em, evaluate, restart_em
-from ..method import AnyOf, Flag, Number, OneOf, Options, Text, Whole, option
 from . import _wide_start as wide_start
 from ._beliefs import Beliefs
 from ._evaluation import names_of, renumbered, whole
@@ -54,14 +52,11 @@ from ._recombine import children
 from ._relocate import PLACES
 from ._restricted import regularised
 from ._starts import kind_of, latent_classes, under, with_more_states
+from ._swift_options import PIECE, WIDE, SwiftOptions
 from ._task import SAME, Point, SearchMethod, State, Task
 
 Generator = np.random.Generator
 
-WIDE = 150
-"""Variables from which on the tree to start from is put together from pieces, and moves are local."""
-PIECE = 24
-"""Variables of a piece, if nothing else is said."""
 FEW_PLACES = 32
 """Places that a branch is tried at in a tree of many variables."""
 LITTLE = 1e-5
@@ -112,60 +107,6 @@ _MIXED = 5
 """Starts there are at least where not all end alike: two of them then come from stars of many states."""
 _DRAWS = 8
 """Draws of a perturbation that was not tried before."""
-
-_EFFORTS: Mapping[str, tuple[int, int, int]] = {
-    "low": (4, 1, 1),
-    "default": (12, 3, 6),
-    "high": (40, 4, 16),
-    "max": (40, sys.maxsize, sys.maxsize),
-}
-"""Failed perturbations in a row, starts that must agree, most starts."""
-_PER_START = 7
-"""Variables for which the default effort allows one start more: large trees have more local maxima."""
-
-
-@dataclass(frozen=True)
-class SwiftOptions(Options):
-    """Options of our own search."""
-
-    effort: str = option(
-        "default",
-        OneOf(*_EFFORTS),
-        "how long it looks for something better; max: until it is stopped or the time is up",
-    )
-    trials: int | None = option(
-        None,
-        AnyOf(Whole(0), OneOf(None)),
-        "perturbations in a row that may fail before a start is over, 0: none; None: as the effort says",
-    )
-    agree: int | None = option(
-        None, AnyOf(Whole(1), OneOf(None)), "starts that must end at the best score; None: as the effort says"
-    )
-    starts: int | None = option(None, AnyOf(Whole(1), OneOf(None)), "most starts; None: as the effort says")
-    pieces: int | None = option(
-        None,
-        AnyOf(Whole(0), OneOf(None)),
-        f"variables of a piece if the first tree is put together from pieces, 0: it is a star, None: pieces from "
-        f"{WIDE} variables on",
-    )
-    root: str | None = option(
-        None,
-        AnyOf(OneOf(None), Text("the name of a variable")),
-        "a variable that is to be an inner node, with its values observed",
-    )
-    cuts: bool = option(
-        True, Flag(), "whether variables, and parts of the tree, may become independent where the score prefers that"
-    )
-    tol: float = option(0.05, Number(least=0), "the gain of a step at which EM stops within the search")
-    iterations: int = option(60, Whole(1), "most steps of EM within the search")
-
-    @property
-    def limits(self) -> tuple[int, int, int]:
-        """Failed perturbations in a row, starts that must agree, most starts."""
-        own = (self.trials, self.agree, self.starts)
-        trials, agree, starts = (a if a is not None else b for a, b in zip(own, _EFFORTS[self.effort], strict=True))
-        return trials, agree, starts
-
 
 _FRESH: Mapping[str, Any] = {
     "start": 0,  # which start this is
@@ -277,7 +218,7 @@ class Swift(SearchMethod):
             return state.to("climb", active=None), None
         if _wide(task):
             return replace(state, finished=True), None
-        first = state.memory["home"] is None and self.options.limits[0] > 0
+        first = state.memory["home"] is None and self.options.tries > 0
         other = self._adapted(task, here, rng, hops=_HOPS if first else 0)
         if other.score > here.score + SAME:
             return _reached(state.to("climb"), other), other.step("climb", "states", "states split and merged")
@@ -399,7 +340,7 @@ class Swift(SearchMethod):
     def _patience(self, state: State, moves: int) -> int:
         """Perturbations in a row that may fail: fewer where moves are few, or where others have been or are ahead."""
         home: Point = state.memory["home"]
-        most: int = self.options.limits[0]
+        most: int = self.options.tries
         if _ended_there(state) and _can_enlarge(home.network.graph):
             share = _AGAIN
         else:
@@ -532,9 +473,7 @@ class Swift(SearchMethod):
 
     def _next_start(self, task: Task, state: State, rng: Generator) -> tuple[State, Step | None]:
         """The start is over: look whether enough of them agree, and begin the next if not."""
-        trials, agree, starts = self.options.limits
-        if self.options.starts is None and self.options.effort == "default":
-            starts += task.table.n_variables // _PER_START
+        trials, agree, starts = self.options.limits(task.table.n_variables)
         home: Point = state.memory["home"]
         again = _ended_there(state)  # random starts of EM and recombination have been tried from here
         if trials and not again and (other := self._refitted(task, home, rng)).score > home.score + SAME:
@@ -554,7 +493,7 @@ class Swift(SearchMethod):
         best, number = max(ends), len(ends)
         state = state.to("climb", **{**_START, "ends": ends, "homes": homes, "start": number})
         alike = _alike(state)
-        enough = sum(end > best - SAME for end in ends) >= agree and (alike or number >= _MIXED)
+        enough = sum(end > best - SAME for end in ends) >= agree and (alike or agree == 1 or number >= _MIXED)
         if number >= starts or enough or task.start is not None:
             classes = self._better_classes(task, state, rng)
             if classes is not None:
@@ -567,7 +506,7 @@ class Swift(SearchMethod):
         """The end, unless a last look at the best tree, with other tables to start from, leads on."""
         homes: list[Point] = state.memory["homes"]
         best = max(homes, key=lambda point: point.score)
-        if self.options.limits[0] and best.network.graph.fingerprint not in state.memory["seen"]:
+        if self.options.tries and best.network.graph.fingerprint not in state.memory["seen"]:
             seen = [*state.memory["seen"], best.network.graph.fingerprint]
             own = state.to("perturb", seen=seen, home=best)
             after, made = self._look(task, own, [], rng)
@@ -577,7 +516,7 @@ class Swift(SearchMethod):
 
     def _better_classes(self, task: Task, state: State, rng: Generator) -> Point | None:
         """The best latent class model if it beats all that was found, so that no search ends below it."""
-        once = not self.options.limits[0]  # a single climb, such as that of a piece, stays what it is
+        once = not self.options.tries  # a single climb, such as that of a piece, stays what it is
         if once or task.start is not None or self.options.root is not None:
             return None
         point = latent_classes(task, self._refitted, rng)
