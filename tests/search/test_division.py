@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import combinations, pairwise
 
 import numpy as np
@@ -14,11 +15,16 @@ from latentree._model import Model
 from latentree._tree import Tree
 from latentree._variables import numbered
 from latentree.engine._plan import Plan
+from latentree.estimation import em, restart_em
+from latentree.runner import Budget, Clock
 from latentree.search._beliefs import Beliefs
+from latentree.search._criterion import Criterion
 from latentree.search._division import divisions
 from latentree.search._network import Graph, Network
 from latentree.search._operators import Move, added_parameters
+from latentree.search._proposals import carried_out, divide
 from latentree.search._restricted import Effort, dimension_change, evaluate, model_of
+from latentree.search._task import Task
 
 
 def every_division(graph, *, wider=True):
@@ -205,3 +211,30 @@ def test_entropies_given_groups_of_states_are_those_of_the_mixture(k, seed):
     mixture = marginal @ table
     assert alone == pytest.approx(marginal @ entropy)
     assert together == pytest.approx(-(mixture * np.log(mixture)).sum())
+
+
+def test_all_ways_to_divide_a_latent_are_looked_at_closely():
+    """A latent class model of rows from two latents, which the best division brings back."""
+    truth = Model.random(two_latents(3, 3), numbered([3] * 6), np.random.default_rng(0), dominant=0.8)
+    table = drawn_table(truth, 3_000, 1)
+    task = Task(table, Criterion.of("bic", table), 1, Clock(Budget()))
+    start = Model.random(Tree.star(6, [3] * 6), table.variables, np.random.default_rng(0))
+    star = restart_em(start, table, rng=np.random.default_rng(0), n_init=8)
+    network = Network.from_model(star.model)
+    beliefs = Beliefs(network, table)
+    found = divide(task, beliefs, np.random.default_rng(0), most=5)
+    assert len(found) == 5 and all(p.gain >= q.gain for p, q in pairwise(found))
+    assert all(p.move.applied(network.graph).regularised() == p.move.applied(network.graph) for p in found)
+    side_by_side = divide(replace(task, n_jobs=3), beliefs, np.random.default_rng(0), most=5)
+    assert [(p.move, p.gain) for p in side_by_side] == [(p.move, p.gain) for p in found]
+    divided = [em(carried_out([p], network)[0].to_model(table.variables), table) for p in found]
+    assert task.criterion(divided[0]) > task.criterion(star) + found[0].gain > task.criterion(star) + 100
+    assert {*found[0].move.nodes[1:-2]} in ({3, 4, 5}, {0, 1, 2})
+    narrow = Network.from_model(Model.random(Tree.star(2, [3] * 6), table.variables, np.random.default_rng(0)))
+    assert divide(task, Beliefs(narrow, table), np.random.default_rng(0), most=5) == []
+
+
+def two_latents(k, h):
+    """Three leaves each below two latents."""
+    edges = [("u", "v"), *(("u", x) for x in "abc"), *(("v", x) for x in "def")]
+    return Tree.from_edges(edges, {"u": k, "v": h, **dict.fromkeys("abcdef", 3)}, list("abcdef"))

@@ -267,6 +267,13 @@ def test_a_run_says_how_many_starts_found_it():
     assert more.found == 4
 
 
+def test_agreement_counts_where_ends_differ_only_when_starts_came_down_from_many_states():
+    table = datasets.load("voting")
+    run = learn(table, rng=np.random.default_rng(0), trials=1, agree=2, starts=9)
+    assert max(run.ends) - min(run.ends) > 1 and len(run.ends) >= 5
+    assert len(learn(table, rng=np.random.default_rng(0), trials=1, agree=1, starts=9).ends) == 1
+
+
 def test_starts_do_not_agree_on_two_parts_whose_latents_all_have_too_few_states():
     # two states everywhere and a cut in the middle, 20 below, is where starts agreed before all latents grew at once
     table = fresh_d7(15)
