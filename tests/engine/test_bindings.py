@@ -439,7 +439,7 @@ def test_every_function_of_the_module_is_called_with_a_wrong_size():
     known = set()
     for name in dir(_core):
         entry = getattr(_core, name)
-        if name.startswith("_"):
+        if name.startswith("_") or not callable(entry):
             continue
         if isinstance(entry, type):
             known |= {name} if name != "Engine" else set()  # make_engine makes it

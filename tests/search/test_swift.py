@@ -13,10 +13,12 @@ from structures import drawn_table, graphs, models_and_tables
 from latentree import LatentTreeClassifier, datasets
 from latentree._model import Model
 from latentree._table import Table
+from latentree._tree import Tree
 from latentree._variables import numbered
 from latentree.cardinality import adapt
 from latentree.engine import _core
 from latentree.engine._plan import Plan
+from latentree.estimation import evaluate as evaluate_model
 from latentree.runner import Budget, Clock, StopReason
 from latentree.search import learn
 from latentree.search._beliefs import Beliefs
@@ -26,9 +28,9 @@ from latentree.search._operators import Move, added_parameters, moves
 from latentree.search._proposals import _cuts, _information, carried_out, propose, together
 from latentree.search._relocate import relocations
 from latentree.search._restricted import Effort, dimension_change, evaluate, model_of
-from latentree.search._swift import Swift
+from latentree.search._swift import Swift, _with_home
 from latentree.search._swift_options import WIDE
-from latentree.search._task import Task
+from latentree.search._task import Point, Task
 
 
 def searching(table):
@@ -272,6 +274,36 @@ def test_agreement_counts_where_ends_differ_only_when_starts_came_down_from_many
     run = learn(table, rng=np.random.default_rng(0), trials=1, agree=2, starts=9)
     assert max(run.ends) - min(run.ends) > 1 and len(run.ends) >= 5
     assert len(learn(table, rng=np.random.default_rng(0), trials=1, agree=1, starts=9).ends) == 1
+
+
+def test_a_last_look_goes_on_with_the_start_that_was_best():
+    table = datasets.load("voting")
+    for seed in range(2):
+        run = learn(table, rng=np.random.default_rng(seed), trials=1, starts=2)
+        assert len(run.ends) == 2 and run.score == pytest.approx(max(run.ends), abs=0.1)
+
+
+def test_of_each_tree_the_best_end_is_kept():
+    network = Network.from_model(Model.random(Tree.star(2, [2] * 4), numbered([2] * 4), np.random.default_rng(0)))
+    table = drawn_table(network.to_model(numbered([2] * 4)), 100, 0)
+    fit = evaluate_model(network.to_model(table.variables), table)
+    low, high = Point(fit, -2.0), Point(fit, -1.0)
+    for homes in ([low], [high]):
+        (kept,) = _with_home(homes, high if homes == [low] else low)
+        assert kept is high
+
+
+def test_a_single_climb_takes_no_look():
+    table = datasets.load("voting")
+    run = learn(table, rng=np.random.default_rng(0), trials=0, starts=1)
+    assert {step.phase for step in run.trace} == {"start", "climb", "end"}
+
+
+@pytest.mark.parametrize("times", [1e-1, 1e9])
+def test_weights_of_any_size_can_be_searched(times):
+    table = datasets.load("hiv_test")
+    heavy = Table.from_codes(table.codes, table.variables, weights=table.weights * times)
+    assert len(learn(heavy, rng=np.random.default_rng(0)).ends) >= 3
 
 
 def test_starts_do_not_agree_on_two_parts_whose_latents_all_have_too_few_states():

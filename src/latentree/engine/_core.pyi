@@ -45,6 +45,8 @@ def make_engine(
     /,
 ) -> Engine: ...
 
+LOSS_LEFT: float
+
 class Beliefs:
     def log_likelihood(self) -> FloatArray: ...
     def __init__(

@@ -13,6 +13,7 @@ namespace {
 
 constexpr Index kBlock = 256;       // rows worked on together
 constexpr std::size_t kParted = 4;  // branches whose absence is remembered
+constexpr std::size_t kShapes = 8;  // plans that are kept for what is around a place
 constexpr std::size_t kPairs = 64;  // pairs of neighbours whose surroundings are remembered
 constexpr Index kUsual = 3;         // states that a plan expects of a latent that nothing is known about
 constexpr double kSame = 1e-6;      // logarithms that differ by less are the same
@@ -303,7 +304,15 @@ Plan Surroundings::plan(const Indices& parent, const Indices& states, const Indi
     }
     made = std::make_shared<const Plan>(compile(parent, std::move(usual), std::move(columns), weights, {}));
     const std::lock_guard<std::mutex> lock(plans_->mutex);
-    made = plans_->by_shape.emplace(std::move(shape), made).first->second;
+    const auto [at, fresh] = plans_->by_shape.emplace(shape, made);
+    made = at->second;
+    if (fresh) {
+      plans_->order.push_back(std::move(shape));
+      if (plans_->order.size() > kShapes) {
+        plans_->by_shape.erase(plans_->order.front());
+        plans_->order.pop_front();
+      }
+    }
   }
   return with_states(*made, states);
 }

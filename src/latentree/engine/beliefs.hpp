@@ -34,8 +34,8 @@ std::vector<End> between(Index a, Index b, Index c);
 // What hangs around a place in the tree: the distinct combinations of what its ends know.
 class Surroundings {
  public:
-  // The plan of a small tree whose `ends` (positions of its nodes) these are. It is compiled once for each shape, and
-  // is the same whichever numbers of states the other nodes of the first that asks have.
+  // The plan of a small tree whose `ends` (positions of its nodes) these are. It is kept for the next that
+  // asks, and is the same whichever numbers of states the other nodes of the first that asks have.
   Plan plan(const Indices& parent, const Indices& states, const Indices& ends) const;
 
   std::vector<std::shared_ptr<const Known>> known;  // of each end
@@ -48,6 +48,7 @@ class Surroundings {
   struct Plans {
     std::mutex mutex;
     std::map<Indices, std::shared_ptr<const Plan>> by_shape;
+    std::deque<Indices> order;  // shapes whose plans are kept, the oldest first
   };
   std::shared_ptr<Plans> plans_ = std::make_shared<Plans>();
 };

@@ -323,6 +323,7 @@ std::vector<std::tuple<std::vector<Index>, Index, Index>> divide(const Bound& b,
 }  // namespace
 
 void bind_search(nb::module_& m) {
+  m.attr("LOSS_LEFT") = kLossLeft;
   nb::class_<Bound>(m, "Beliefs")
       .def("__init__",
            [](Bound* self, Index n_manifest, IntVector states, const std::vector<Vector>& marginals,

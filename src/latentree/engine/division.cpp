@@ -13,7 +13,6 @@ namespace {
 
 constexpr Index kMostNeighbours = 10;  // latents of more are not divided: the ways to part them are too many
 constexpr int kRefined = 3;            // how often a group of neighbours may say anew which states to merge
-constexpr double kLossLeft = 0.4;  // the share of the loss in completed data that is left at best when all is fitted
 
 // What is lost with so many states left.
 std::vector<double> losses(const std::vector<double>& marginal, const Wide& wide) {

@@ -33,6 +33,9 @@ void merge_states(const std::vector<double>& marginal, const Wide& wide, const s
 Indices merged_groups(const std::vector<double>& marginal, const Wide& wide, Index size,
                       const std::vector<double>& luck);
 
+// The share of the loss in completed data that is left at best when all is fitted.
+constexpr double kLossLeft = 0.4;
+
 struct Division {
   Indices below;     // neighbours that the new latent takes over
   Index own, fresh;  // states of the two
@@ -41,7 +44,8 @@ struct Division {
 
 // Ways to divide a latent that may gain at least `least`, the most promising first. `n` is the number of rows, `rate`
 // what a parameter costs. Of each way to part the neighbours, the best numbers of states are listed, `sizes` of them.
-std::vector<Division> divisions(const Network& network, Index a, double n, double rate, double least, std::size_t most, std::size_t sizes);
+std::vector<Division> divisions(const Network& network, Index a, double n, double rate, double least, std::size_t most,
+                                std::size_t sizes);
 
 // Neighbours that do not tell some states of a latent apart, and may hang on a new latent with fewer states.
 std::vector<Division> branches(const Network& network, Index a, double n, double rate, double least, std::size_t most);

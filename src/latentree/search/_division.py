@@ -13,9 +13,6 @@ from collections.abc import Iterator
 from ._beliefs import Beliefs
 from ._operators import Move
 
-LOSS_LEFT = 0.4
-"""The share of the loss in completed data that is left at best when the probabilities are fitted."""
-
 
 def divisions(
     beliefs: Beliefs, a: int, n: float, rate: float, least: float, most: int = 3, sizes: int = 1

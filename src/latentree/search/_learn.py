@@ -31,6 +31,9 @@ OnStep = Callable[[Step], None]
 HELD_OUT = "holdout"
 """The score of searches that estimate by themselves."""
 
+_MEMORY = 2
+"""Raised when searches come to remember other things: a checkpoint from before is refused."""
+
 
 @dataclass(frozen=True)
 class Run:
@@ -211,7 +214,7 @@ def learn(
         warnings.warn(forecast, LatentreeWarning, stacklevel=2)
     storage: Storage[State, Step] | None = None
     if checkpoint is not None:
-        settings = {"method": method, "score": criterion.name, **search.options.plain()}
+        settings = {"method": method, "score": criterion.name, "memory": _MEMORY, **search.options.plain()}
         if search.estimates:  # others meet the prior after the search
             settings["prior"] = own_prior
         storage = Storage(

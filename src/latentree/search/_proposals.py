@@ -14,8 +14,9 @@ from typing import Any
 import numpy as np
 
 from .._types import FloatArray
+from ..engine import _core
 from ._beliefs import Beliefs
-from ._division import LOSS_LEFT, divisions
+from ._division import divisions
 from ._network import Edge, Graph, Network, edge
 from ._operators import Move, moves
 from ._relocate import PLACES, relocations
@@ -27,8 +28,8 @@ SPLITTING = Effort(8, 40, 0.05)
 """There are few latents, and which way to split a state is hard to find."""
 SCREENING, CLOSELY = Effort(8, 20, 0.1), Effort(16, 80, 0.02)
 """For divisions that are to be fitted in full, after a first look at all."""
-SIZES, DIVISIONS = 12, 250
-"""Divisions of a latent that are looked at so: most for one way to part its neighbours, and most in all."""
+SIZES, DIVISIONS, IN_ALL = 12, 250, 500
+"""Divisions looked at so: most for one way to part the neighbours of a latent, for one latent, and for all."""
 SCREENED = 128
 """Divisions that are left after a first look."""
 OPTIMISM = 1.3
@@ -133,14 +134,14 @@ def divide(task: Task, beliefs: Beliefs, rng: np.random.Generator, *, most: int)
     graph, cost = beliefs.network.graph, task.criterion
     base, now = cost.penalty(graph), float(beliefs.weights @ beliefs.log_likelihood)
     told: dict[str, Any] = {"threads": task.n_jobs, "stage": "candidates"}
-    tried = [
-        move
-        for a in graph.latents
-        if a not in graph.observed
-        for move in divisions(beliefs, a, task.table.n, cost.rate, -np.inf, DIVISIONS, SIZES)
-    ]
-    price = {move: cost.price(graph, move, base) for move in tried}
-    left = tried
+    latents = [a for a in graph.latents if a not in graph.observed and graph.cardinality[a] > 2]
+    each = min(DIVISIONS, IN_ALL // max(len(latents), 1))
+    price: dict[Move, float] = {}
+    for a in latents:
+        task.check_time()
+        own = divisions(beliefs, a, task.table.n, cost.rate, -np.inf, each, SIZES)
+        price.update((move, cost.price(graph, move, base)) for move in own)
+    left = list(price)
     for effort, number in ((SCREENING, SCREENED), (CLOSELY, most)):
         answers = evaluate_all(task, beliefs, [Question(move, effort) for move in left], rng, **told)
         found = [Proposal(f.log_likelihood - now - price[f.move], price[f.move], f) for f in answers if f is not None]
@@ -260,7 +261,7 @@ def _cuts(beliefs: Beliefs, task: Task, base: float, around: Collection[int] | N
             continue
         move = Move("NE", (a, b, 1))
         shared = task.table.n * _information(network.joint[edge(a, b)])
-        if -task.criterion.price(graph, move, base) - LOSS_LEFT * shared > least:
+        if -task.criterion.price(graph, move, base) - _core.LOSS_LEFT * shared > least:
             yield move
 
 

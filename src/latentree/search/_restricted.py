@@ -124,18 +124,18 @@ def evaluate_all(
     """The same for many moves, on threads or by the task's executor; ``stage``: what is reported of it."""
     seed, packed = int(rng.integers(2**63)), [question.packed() for question in asked]
     found: list[Any] = []
-    if task.executor is not None and threads > 1 and len(asked) > 1:
+    if task.executor is not None and stage is not None and len(asked) > 1:
         groups = [(i, packed[i : i + _GROUP]) for i in range(0, len(packed), _GROUP)]
-        for own in task.map(_Asked(beliefs, seed), groups, np.random.default_rng(0), stage=stage or "candidates"):
+        for own in task.map(_Asked(beliefs, seed), groups, np.random.default_rng(0), stage=stage):
             found += own
-    size = 4 * threads
+    size = threads
     while len(found) < len(packed):
         task.check_time()
         began = time.perf_counter()
         some = packed[len(found) : len(found) + size]
         found += beliefs.core.evaluate(some, seed, len(found), threads)
         spent = time.perf_counter() - began
-        size = max(threads, min(len(packed), int(size * _SECONDS / max(spent, 1e-6))))
+        size = max(threads, min(2 * size, int(size * _SECONDS / max(spent, 1e-6))))
         if stage is not None:
             task.report(stage, len(found), len(packed))
     return [_evaluated(question.move, beliefs, own) for question, own in zip(asked, found, strict=True)]

@@ -20,7 +20,7 @@ LEAST_PIECE = 4
 """Least variables of a piece of a start that is put together."""
 ALIKE = (2, 3, 16, 4, 8)
 """States of the stars that climbs begin from as long as they end alike; of the third if pieces are too small."""
-WIDE = ((5, 10, 16), (8, 12, 20))
+MANY = ((5, 10, 16), (8, 12, 20))
 """States of those that are tried when starts have ended at different scores."""
 LADDER = (2, 3, 4, 5, 6, 8, 10, 12, 16, 20, 24, 32)
 """Classes of the latent class models of which a start takes the best, until two in a row have not gained."""
@@ -45,7 +45,7 @@ def kind_of(number: int, n_variables: int, *, alike: bool = True) -> tuple[str, 
         return "pieces", (max(LEAST_PIECE, n_variables // (3 - turn % 2)),)
     if number < 2 or alike:
         return "stars", (ALIKE[number % len(ALIKE)],)
-    return "stars", WIDE[number % len(WIDE)]
+    return "stars", MANY[number % len(MANY)]
 
 
 def latent_classes(task: Task, refitted: Callable[[Task, Point, Generator], Point], rng: Generator) -> Point:

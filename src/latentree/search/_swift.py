@@ -101,8 +101,8 @@ _SHARE = 0.7
 _AGAIN, _BEHIND = 0.2, 0.3
 """The same, as a part: for a start that has come to where another ended, if that can be enlarged, and for one that is
 behind."""
-_WIDEST = 0.1
-"""Messages that differ by less than this, and than a standard error of a share, are taken as one to judge moves."""
+_WIDEST, _NARROWEST = 0.1, 1e-3
+"""Messages that differ by less than a standard error of a share, within these bounds, are one to judge moves."""
 _MIXED = 5
 """Starts there are at least where not all end alike: two of them then come from stars of many states."""
 _DRAWS = 8
@@ -121,6 +121,7 @@ _START: Mapping[str, Any] = {
     "here": None,  # where the climb is, if that is not the best model of all
     "missed": 0,  # perturbations in a row that did not lead higher
     "looked": False,  # whether all probabilities were fitted after single moves from home
+    "goes_on": None,  # which start it continues, after a last look
     "seed": 0,  # draws the starts of EM for the moves from home
     "active": None,  # where to look first in a tree of many variables
     "swept": None,  # its score when it was last looked at as a whole
@@ -185,7 +186,7 @@ class Swift(SearchMethod):
     def _from_star(self, task: Task, k: int, rng: Generator) -> Point:
         """Where a climb from a star ends."""
         model = Model.random(Tree.star(k, task.table.cardinalities), task.table.variables, rng)
-        return self._end(task, self._fitted(task, regularised(Network.from_model(model)), 1), rng)
+        return self._end(replace(task, n_jobs=1), self._fitted(task, regularised(Network.from_model(model)), 1), rng)
 
     def _of_pieces(self, task: Task, size: int, rng: Generator) -> Point:
         state = wide_start.init(task, size)
@@ -294,7 +295,8 @@ class Swift(SearchMethod):
         home: Point = state.memory["home"]
         losing = self._losing(task, state)
         patience = self._patience(state, len(losing))
-        if state.memory["missed"] >= min(patience, _BUNDLE) and not (state.memory["looked"] or _ended_there(state)):
+        seen = not self.options.tries or state.memory["looked"] or _ended_there(state)
+        if state.memory["missed"] >= min(patience, _BUNDLE) and not seen:
             return self._look(task, state.to("perturb", looked=True), losing, rng)
         if state.memory["missed"] >= patience:
             return self._next_start(task, state, rng)
@@ -420,7 +422,7 @@ class Swift(SearchMethod):
         fit = restart_em(
             home.fit.model, task.table, rng=rng, max_iterations=steps, n_jobs=jobs, budget=task.clock, **own
         )
-        return Point(fit, task.criterion(fit))
+        return Point(whole(fit), task.criterion(fit))
 
     def _enlarged(self, task: Task, state: State, rng: Generator) -> Point | None:
         """Where climbs from trees with more states for all latents end, drawn at random; None if no better than home.
@@ -436,7 +438,7 @@ class Swift(SearchMethod):
         def end(more: int, own: Generator) -> Point:
             model = with_more_states(graph, more, task.table, own)
             point = self._refitted(replace(task, n_jobs=1), Point(evaluate(model, task.table), -np.inf), own)
-            return self._end(task, point, own)
+            return self._end(replace(task, n_jobs=1), point, own)
 
         best = max(task.map(end, sizes, rng, stage="perturbations"), key=lambda point: point.score)
         return best if best.score > home.score + SAME else None
@@ -487,9 +489,11 @@ class Swift(SearchMethod):
             return _reached(state.to("climb", missed=0), larger), made
         home = self._converged(task, home)
         state = _reached(state, home) if home.score > state.score else state
-        ends, homes = [*state.memory["ends"], home.score], list(state.memory["homes"])
-        if home.network.graph.fingerprint not in {p.network.graph.fingerprint for p in homes}:
-            homes.append(home)
+        ends, homes = list(state.memory["ends"]), _with_home(state.memory["homes"], home)
+        if state.memory["goes_on"] is None:
+            ends.append(home.score)
+        else:  # the same start, after a last look
+            ends[state.memory["goes_on"]] = home.score
         best, number = max(ends), len(ends)
         state = state.to("climb", **{**_START, "ends": ends, "homes": homes, "start": number})
         alike = _alike(state)
@@ -508,7 +512,8 @@ class Swift(SearchMethod):
         best = max(homes, key=lambda point: point.score)
         if self.options.tries and best.network.graph.fingerprint not in state.memory["seen"]:
             seen = [*state.memory["seen"], best.network.graph.fingerprint]
-            own = state.to("perturb", seen=seen, home=best)
+            ends: list[float] = state.memory["ends"]
+            own = state.to("perturb", seen=seen, home=best, goes_on=ends.index(max(ends)))
             after, made = self._look(task, own, [], rng)
             if made is not None:
                 return after, made
@@ -538,7 +543,7 @@ class Swift(SearchMethod):
 
 
 def _beliefs(task: Task, point: Point) -> Beliefs:
-    return Beliefs(point.network, task.table, width=min(_WIDEST, task.table.n**-0.5))
+    return Beliefs(point.network, task.table, width=min(_WIDEST, max(_NARROWEST, task.table.n**-0.5)))
 
 
 def _wide(task: Task) -> bool:
@@ -586,7 +591,15 @@ def _alike(state: State) -> bool:
 
 
 def _has_large_latents(graph: Graph) -> bool:
-    return max(graph.cardinality[a] for a in graph.latents) > _LARGE
+    return any(graph.cardinality[a] > _LARGE for a in graph.latents if a not in graph.observed)
+
+
+def _with_home(homes: Sequence[Point], home: Point) -> list[Point]:
+    """Where starts have ended, each tree once, with the best probabilities found for it."""
+    by_tree = {p.network.graph.fingerprint: p for p in homes}
+    name = home.network.graph.fingerprint
+    by_tree[name] = max(by_tree.get(name, home), home, key=lambda p: p.score)
+    return list(by_tree.values())
 
 
 def _is_behind(state: State) -> bool:

@@ -38,7 +38,9 @@ class SwiftOptions(Options):
         "perturbations in a row that may fail before a start is over, 0: none; None: as the effort says",
     )
     agree: int | None = option(
-        None, AnyOf(Whole(1), OneOf(None)), "starts that must end at the best score; None: as the effort says"
+        None,
+        AnyOf(Whole(1), OneOf(None)),
+        "starts that must end at the best score, of at least five where not all do; None: as the effort says",
     )
     starts: int | None = option(None, AnyOf(Whole(1), OneOf(None)), "most starts; None: as the effort says")
     pieces: int | None = option(
