@@ -35,8 +35,7 @@ goal is the best known value less the tolerance, for pascal_voc_2007 (fold 1 of 
 [10-fold study](reproduction/ten-fold-study.md)) {pascal:,.0f} in five minutes (one is given here), for COIL {coil:,.0f} in
 three minutes on two cores (one thread was used here).
 *Latent classes* is the BIC of the latent class model of `latentree fit`, below which no search should end. *Baseline* is
-what the default took at 41913b7, on another day, when the machine was slower: side by side it is the faster of the two
-([below](#against-the-search-before)).
+what the default took at 41913b7, on another day; [below](#against-the-search-before) the two are measured in turn.
 
 """
 
