@@ -61,6 +61,52 @@ int bits_for(Index states) {  // codes -1 .. states-1, shifted by one
   return bits;
 }
 
+constexpr double kLeast = -700.0;  // below, exponentials are too small to matter
+
+// The largest entry of each row of [states][rows].
+std::vector<double> largest(const double* logs, std::size_t rows, std::size_t states) {
+  std::vector<double> out(logs, logs + rows);
+  for (std::size_t s = 1; s < states; ++s)
+    for (std::size_t r = 0; r < rows; ++r) out[r] = std::max(out[r], logs[s * rows + r]);
+  return out;
+}
+
+// Numbers keys as they come, equal ones alike: an open-addressing table.
+template <class T>
+class KeyNumbers {
+ public:
+  std::vector<T> key;  // the next one
+
+  KeyNumbers(std::size_t most, std::size_t width) : key(width) {
+    std::size_t size = 64;
+    while (size < 2 * most) size *= 2;
+    table_.assign(size, -1);
+  }
+  Index count() const { return count_; }
+  Index number() {
+    std::uint64_t hash = 0;
+    for (const T part : key) {
+      hash = (hash ^ static_cast<std::uint64_t>(part)) * 0x9E3779B97F4A7C15ull;
+      hash ^= hash >> 32;
+    }
+    const std::size_t mask = table_.size() - 1;
+    std::size_t at = hash & mask;
+    while (table_[at] >= 0 &&
+           !std::equal(key.begin(), key.end(), known_.begin() + std::ptrdiff_t(table_[at] * key.size())))
+      at = (at + 1) & mask;
+    if (table_[at] < 0) {
+      table_[at] = count_++;
+      known_.insert(known_.end(), key.begin(), key.end());
+    }
+    return table_[at];
+  }
+
+ private:
+  std::vector<Index> table_;
+  std::vector<T> known_;  // [count][width]
+  Index count_ = 0;
+};
+
 }  // namespace
 
 Distinct distinct_rows(const std::vector<const std::int16_t*>& columns, const std::vector<Index>& states,
@@ -142,51 +188,29 @@ Numbering number_pairs(const Indices& a, Index na, const Indices& b, Index nb) {
 }
 
 Alike alike_rows(const double* logs, std::size_t rows, std::size_t states, double step) {
-  constexpr double kLeast = -700.0;  // below, exponentials are too small to matter
   Alike out;
   out.ids.resize(rows);
-  out.scale.assign(logs, logs + rows);
-  for (std::size_t s = 1; s < states; ++s)
-    for (std::size_t r = 0; r < rows; ++r) out.scale[r] = std::max(out.scale[r], logs[s * rows + r]);
-  std::size_t size = 64;
-  while (size < 2 * rows) size *= 2;
-  std::vector<Index> table(size, -1);  // open addressing: numbers of distinct rows
-  std::vector<std::int64_t> keys;      // [distinct rows][states]
-  std::vector<std::int64_t> own(states);
+  out.scale = largest(logs, rows, states);
+  KeyNumbers<std::int64_t> numbers(rows, states);
   for (std::size_t r = 0; r < rows; ++r) {
-    std::uint64_t hash = 0;
-    for (std::size_t s = 0; s < states; ++s) {
-      own[s] = static_cast<std::int64_t>(std::nearbyint(std::max(logs[s * rows + r] - out.scale[r], kLeast) / step));
-      hash = (hash ^ static_cast<std::uint64_t>(own[s])) * 0x9E3779B97F4A7C15ull;
-      hash ^= hash >> 32;
-    }
-    std::size_t at = hash & (size - 1);
-    while (table[at] >= 0 && !std::equal(own.begin(), own.end(), keys.begin() + std::ptrdiff_t(table[at] * states)))
-      at = (at + 1) & (size - 1);
-    if (table[at] < 0) {
-      table[at] = static_cast<Index>(keys.size() / states);
-      keys.insert(keys.end(), own.begin(), own.end());
+    for (std::size_t s = 0; s < states; ++s)
+      numbers.key[s] =
+          static_cast<std::int64_t>(std::nearbyint(std::max(logs[s * rows + r] - out.scale[r], kLeast) / step));
+    const Index before = numbers.count();
+    out.ids[r] = numbers.number();
+    if (numbers.count() > before)
       for (std::size_t s = 0; s < states; ++s) out.likelihood.push_back(std::exp(logs[s * rows + r] - out.scale[r]));
-    }
-    out.ids[r] = table[at];
   }
   return out;
 }
 
 Alike similar_rows(const double* logs, const double* weights, std::size_t rows, std::size_t states, double width) {
-  constexpr double kLeast = -700.0;
   constexpr std::size_t kBlock = 256;
   const Kernels& kernel = kernels();
   Alike out;
   out.ids.resize(rows);
-  out.scale.assign(logs, logs + rows);
-  for (std::size_t s = 1; s < states; ++s)
-    for (std::size_t r = 0; r < rows; ++r) out.scale[r] = std::max(out.scale[r], logs[s * rows + r]);
-  std::size_t size = 64;
-  while (size < 2 * rows) size *= 2;
-  std::vector<Index> table(size, -1);  // open addressing: numbers of distinct rows
-  std::vector<std::uint16_t> keys;     // [distinct rows][states]
-  std::vector<std::uint16_t> own(states);
+  out.scale = largest(logs, rows, states);
+  KeyNumbers<std::uint16_t> numbers(rows, states);
   std::vector<double> block(states * kBlock), total;
   double sum[kBlock];
   for (std::size_t first = 0; first < rows; first += kBlock) {
@@ -200,24 +224,16 @@ Alike similar_rows(const double* logs, const double* weights, std::size_t rows, 
     }
     for (std::size_t i = 0; i < n; ++i) {
       const std::size_t r = first + i;
-      std::uint64_t hash = 0;
       for (std::size_t s = 0; s < states; ++s) {
         const double p = block[s * kBlock + i] /= sum[i];
-        own[s] = static_cast<std::uint16_t>(std::sqrt(p) / width + 0.5);
-        hash = (hash ^ own[s]) * 0x9E3779B97F4A7C15ull;
-        hash ^= hash >> 32;
+        numbers.key[s] = static_cast<std::uint16_t>(std::sqrt(p) / width + 0.5);
       }
       out.scale[r] += std::log(sum[i]);
-      std::size_t at = hash & (size - 1);
-      while (table[at] >= 0 && !std::equal(own.begin(), own.end(), keys.begin() + std::ptrdiff_t(table[at] * states)))
-        at = (at + 1) & (size - 1);
-      if (table[at] < 0) {
-        table[at] = static_cast<Index>(total.size());
-        keys.insert(keys.end(), own.begin(), own.end());
+      const Index id = out.ids[r] = numbers.number();
+      if (std::size_t(numbers.count()) > total.size()) {
         out.likelihood.insert(out.likelihood.end(), states, 0.0);
         total.push_back(0.0);
       }
-      const Index id = out.ids[r] = table[at];
       for (std::size_t s = 0; s < states; ++s) out.likelihood[id * states + s] += weights[r] * block[s * kBlock + i];
       total[id] += weights[r];
     }
