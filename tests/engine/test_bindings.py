@@ -94,8 +94,8 @@ MOVES = {
 """Moves that are possible there."""
 
 
-def evaluated(kind=SI, nodes=(10,), starts=3, steps=4, gain=0.0, goal=-np.inf, start=0, threads=2, width=0.0):
-    asked = (kind, list(nodes), starts, steps, gain, goal, start)
+def evaluated(kind=SI, nodes=(10,), starts=3, first=1, steps=4, gain=0.0, goal=-np.inf, start=0, threads=2, width=0.0):
+    asked = (kind, list(nodes), starts, first, steps, gain, goal, start)
     return beliefs(width=width).evaluate([asked] * 3, 1, 0, threads)
 
 
@@ -186,7 +186,7 @@ FITS = {
         for start in range(3)
         for width in (0.0, 0.1)
     },
-    "Em.compete": lambda: em().compete(10, 1e-8, 0.0, 4.0),
+    "Em.compete": lambda: em().compete(1, 10, 1e-8, 0.0, 4.0),
     "Em": em,
     "Em.advance": lambda: em().advance(10, 1e-8, 1.0, 1),
     "Em.keep": lambda: em().keep([0]),
@@ -350,6 +350,7 @@ WRONG = {
     "Beliefs.evaluate: a negative move": lambda: evaluated(kind=-1),
     "Beliefs.evaluate: no starts": lambda: evaluated(starts=0),
     "Beliefs.evaluate: no steps": lambda: evaluated(steps=0),
+    "Beliefs.evaluate: no first steps": lambda: evaluated(first=0),
     "Beliefs.evaluate: a negative gain": lambda: evaluated(gain=-1.0),
     "Beliefs.evaluate: a gain that is no number": lambda: evaluated(gain=np.nan),
     "Beliefs.evaluate: a goal that is no number": lambda: evaluated(goal=np.nan),
@@ -359,7 +360,8 @@ WRONG = {
     "Em: no starts": lambda: em(starts=np.ones((0, 6))),
     "Em: other pseudo-counts": lambda: em(pseudo=np.ones(5)),
     "Em: other held": lambda: em(held=np.ones(5, np.uint8)),
-    "Em.compete: no steps": lambda: em().compete(0, 1e-8, 0.0, 4.0),
+    "Em.compete: no steps": lambda: em().compete(1, 0, 1e-8, 0.0, 4.0),
+    "Em.compete: no first steps": lambda: em().compete(0, 10, 1e-8, 0.0, 4.0),
     "Em.keep: none": lambda: em().keep([]),
     "Em.keep: not there": lambda: em().keep([1]),
     "Em.keep: twice": lambda: em().keep([0, 0]),
@@ -513,7 +515,7 @@ def flat(answers):
     return [np.concatenate([[told], tables]) for told, _, _, _, tables in answers]
 
 
-ASKED = [(*move, 3, 6, 0.0, -np.inf, 2) for move in MOVES.values()]
+ASKED = [(*move, 3, 1, 6, 0.0, -np.inf, 2) for move in MOVES.values()]
 
 
 def test_the_arrays_are_kept_as_long_as_they_are_looked_into():

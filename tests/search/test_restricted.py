@@ -286,6 +286,33 @@ def test_the_tables_returned_have_the_likelihood_told(case, starts, seed, start)
         np.testing.assert_allclose(own.sum(axis=1), 1.0, atol=1e-9)
 
 
+@settings(max_examples=100)
+@given(moves_of_random_models(), st.integers(2, 5), st.integers(0, 10), st.sampled_from(["model", "random"]))
+def test_starts_that_are_dropped_late_end_no_lower(case, starts, seed, start):
+    network, table, move = case
+    beliefs = Beliefs(network, table)
+    early, late = (
+        evaluate_all(
+            TASK, beliefs, [Question(move, Effort(starts, 12, 0.0, first), start=start)], np.random.default_rng(seed)
+        )[0].log_likelihood
+        for first in (1, 12)
+    )
+    assert late >= early - 1e-9 * table.n
+
+
+def test_starts_that_begin_poorly_may_be_the_best(two_latents):
+    """Half of them are dropped after one step, or after seven: the same starts end higher more often."""
+    model, table = two_latents
+    beliefs = Beliefs(Network.from_model(model), table)
+    (move, *_) = moves(beliefs.network.graph, ("SI",))
+    ends = []
+    for first in (1, 7):
+        asked = [Question(move, Effort(16, 30, 0.0, first), start="random")] * 40
+        found = evaluate_all(TASK, beliefs, asked, np.random.default_rng(0))
+        ends.append(np.array([own.log_likelihood for own in found]))
+    assert ends[1].mean() > ends[0].mean() + 0.1 and (ends[1] > ends[0] - 1e-6).mean() > 0.9
+
+
 @settings(max_examples=200)
 @given(moves_of_random_models(), st.integers(1, 4))
 def test_a_step_on_a_place_is_a_step_of_the_whole_model_in_the_tables_of_the_move(case, steps):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import combinations
 
 import numpy as np
@@ -28,9 +29,10 @@ from latentree.search._operators import Move, added_parameters, moves
 from latentree.search._proposals import _cuts, _information, carried_out, propose, together
 from latentree.search._relocate import relocations
 from latentree.search._restricted import Effort, dimension_change, evaluate, model_of
-from latentree.search._swift import Swift, _with_home
+from latentree.search._swift import Swift
+from latentree.search._swift_memory import FRESH, START, known_end, with_home
 from latentree.search._swift_options import WIDE
-from latentree.search._task import Point, Task
+from latentree.search._task import Point, State, Task
 
 
 def searching(table):
@@ -283,13 +285,46 @@ def test_a_last_look_goes_on_with_the_start_that_was_best():
         assert len(run.ends) == 2 and run.score == pytest.approx(max(run.ends), abs=0.1)
 
 
+def test_starts_climb_first_and_the_best_of_them_goes_on(tmp_path):
+    table = datasets.load("voting")
+    options = {"trials": 1, "starts": 5}
+    run = learn(table, rng=np.random.default_rng(0), prior=None, **options)
+    began = [step for step in run.trace if step.kind == "start" and not step.operation.endswith("goes on")]
+    went_on = [step for step in run.trace if step.operation.endswith("goes on")]
+    assert len(began) == len(run.ends) == 5
+    first = run.trace.index(went_on[0])
+    assert all(run.trace.index(step) < first for step in began)
+    assert {step.phase for step in run.trace[:first]} == {"start", "climb"}
+    assert went_on[0].score == pytest.approx(max(step.score for step in run.trace[:first]), abs=0.5)
+    scores = [step.score for step in went_on]
+    assert scores == sorted(scores, reverse=True)
+    for steps in (first - 3, first, first + 2):  # some starts wait there
+        file, budget = tmp_path / f"{steps}", Budget(iterations=steps)
+        learn(table, rng=np.random.default_rng(0), prior=None, checkpoint=file, budget=budget, **options)
+        again = learn(table, rng=np.random.default_rng(0), prior=None, checkpoint=file, **options)
+        assert again.model == run.model and again.ends == run.ends
+
+
+def test_a_tree_that_an_earlier_start_was_perturbed_at_goes_where_that_one_went():
+    table = datasets.load("hiv_test")
+    low, high = (
+        Point(evaluate_model(Model.random(Tree.star(k, table.cardinalities), table.variables, rng), table), score)
+        for k, rng, score in ((2, np.random.default_rng(0), -9.0), (3, np.random.default_rng(1), -5.0))
+    )
+    names = [point.network.graph.fingerprint for point in (low, high)]
+    state = State(high, "climb", memory={**FRESH, **START, "homes": [high], "ways": {names[0]: [-9.0, names[1]]}})
+    assert known_end(state, low) is high
+    assert known_end(state, replace(low, score=-8.0)) is None  # better tables for it may lead elsewhere
+    assert known_end(state, high) is None
+
+
 def test_of_each_tree_the_best_end_is_kept():
     network = Network.from_model(Model.random(Tree.star(2, [2] * 4), numbered([2] * 4), np.random.default_rng(0)))
     table = drawn_table(network.to_model(numbered([2] * 4)), 100, 0)
     fit = evaluate_model(network.to_model(table.variables), table)
     low, high = Point(fit, -2.0), Point(fit, -1.0)
     for homes in ([low], [high]):
-        (kept,) = _with_home(homes, high if homes == [low] else low)
+        (kept,) = with_home(homes, high if homes == [low] else low)
         assert kept is high
 
 

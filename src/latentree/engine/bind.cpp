@@ -263,9 +263,9 @@ NB_MODULE(_core, m) {
              return locked(e, [&] { return e.advance(max_iterations, tolerance, seconds, threads); });
            })
       .def("compete",
-           [](Em& e, int steps, double tolerance, double goal, double hope) {
-             require(steps >= 1, "at least one step");
-             return locked(e, [&] { return e.compete(steps, tolerance, goal, hope); });
+           [](Em& e, int first, int steps, double tolerance, double goal, double hope) {
+             require(first >= 1 && steps >= 1, "at least one step");
+             return locked(e, [&] { return e.compete(first, steps, tolerance, goal, hope); });
            })
       .def("keep", [](Em& e, const std::vector<std::size_t>& chosen) { locked(e, [&] { e.keep(chosen); }); })
       .def("asked",

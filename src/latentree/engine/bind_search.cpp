@@ -28,7 +28,7 @@ using IntVector = In<std::int32_t, nb::ndim<1>>;
 using Codes = nb::ndarray<const std::int16_t, nb::ndim<2>, nb::f_contig, nb::device::cpu>;
 using EdgeArrays = std::tuple<Index, Index, Matrix>;
 // kind, nodes, starts, steps, least gain, goal, from what (0: the model, 1: random tables, 2: both)
-using Task = std::tuple<int, std::vector<Index>, int, int, double, double, int>;
+using Task = std::tuple<int, std::vector<Index>, int, int, int, double, double, int>;
 
 constexpr int kOperators = static_cast<int>(Operator::ne) + 1;
 // States of all nodes together, and rows: so that no count of either overflows.
@@ -225,8 +225,9 @@ Stream stream_of(std::uint64_t seed, std::uint64_t number) {
 nb::list evaluate_all(const Bound& b, const std::vector<Task>& tasks, std::uint64_t seed, std::uint64_t first,
                       int threads) {
   std::vector<Move> moves;
-  for (const auto& [kind, nodes, starts, steps, tolerance, goal, from] : tasks) {
-    require(starts >= 1 && steps >= 1 && tolerance >= 0.0 && !std::isnan(goal), "starts and steps of EM");
+  for (const auto& [kind, nodes, starts, first_steps, steps, tolerance, goal, from] : tasks) {
+    require(starts >= 1 && first_steps >= 1 && steps >= 1 && tolerance >= 0.0 && !std::isnan(goal),
+            "starts and steps of EM");
     require(from >= 0 && from <= 2, "where to start from");
     moves.push_back(move_of(b, kind, nodes));
   }
@@ -235,16 +236,16 @@ nb::list evaluate_all(const Bound& b, const std::vector<Task>& tasks, std::uint6
     const nb::gil_scoped_release release;
     Team team(std::min<int>(threads, static_cast<int>(tasks.size())));
     team(static_cast<Index>(tasks.size()), [&](Index i) {
-      const auto& [kind, nodes, starts, steps, tolerance, goal, from] = tasks[i];
+      const auto& [kind, nodes, starts, first_steps, steps, tolerance, goal, from] = tasks[i];
       Stream rng = stream_of(seed, first + std::uint64_t(i));
-      const Effort effort{starts, steps, tolerance};
+      const Effort effort{starts, first_steps, steps, tolerance};
       found[i] = evaluate(b.beliefs, moves[i], effort, goal, static_cast<Start>(from), rng);
     });
   }
   nb::list out;
   for (std::size_t i = 0; i < tasks.size(); ++i) {
     Evaluated& own = found[i];
-    if (const double goal = std::get<5>(tasks[i]); std::isfinite(goal) && !(own.log_likelihood > goal)) {
+    if (const double goal = std::get<6>(tasks[i]); std::isfinite(goal) && !(own.log_likelihood > goal)) {
       out.append(nb::make_tuple(own.log_likelihood, nb::none(), nb::none(), nb::none(), nb::none()));
       continue;
     }

@@ -154,7 +154,7 @@ void Em::keep(const std::vector<std::size_t>& chosen) {
   runs_ = std::move(kept);
 }
 
-std::size_t Em::compete(int steps, double tolerance, double goal, double hope) {
+std::size_t Em::compete(int first, int steps, double tolerance, double goal, double hope) {
   auto worth = [&](std::size_t i) {
     const auto& trace = runs_[i]->trace;
     return trace.empty() || std::isnan(trace.back()) ? -kInfinity : trace.back();
@@ -166,7 +166,7 @@ std::size_t Em::compete(int steps, double tolerance, double goal, double hope) {
     return order;
   };
   double last = -kInfinity;
-  for (int done = 1; done < steps; done = 2 * done + 1) {
+  for (int done = first; done < steps; done = 2 * done + 1) {
     advance(done, tolerance, kInfinity, 1);
     std::vector<std::size_t> order = ranked();
     const double best = worth(order[0]);

@@ -133,10 +133,10 @@ class Em {
   std::size_t n_parameters() const { return static_cast<std::size_t>(engine_->plan().n_parameters); }
   std::mutex& mutex() { return mutex_; }
   void keep(const std::vector<std::size_t>& chosen);  // drops the others; those stopped by their iterations go on
-  // Successive halving: all runs take one step, the better half two more, the better half of these four more, and so on
-  // up to `steps`; the others are dropped. Given up when `hope` more gains like the last would not reach the goal.
-  // The best run that is left.
-  std::size_t compete(int steps, double tolerance, double goal, double hope);
+  // Successive halving: all runs take `first` steps (one, say), the better half go on until they have taken one more
+  // than twice as many (three), the better half of these again (seven), and so on up to `steps`; the others are
+  // dropped. Given up when `hope` more gains like the last would not reach the goal. The best run that is left.
+  std::size_t compete(int first, int steps, double tolerance, double goal, double hope);
   // Advancing in two halves, for data that lie elsewhere: the points [n][parameters] at which the unfinished runs want
   // to know log-likelihood and counts, and the answers in the same order.
   std::vector<double> asked() const;

@@ -571,8 +571,8 @@ Evaluated evaluate(const Beliefs& beliefs, const Move& move, const Effort& effor
       std::fill_n(maximiser.held.begin(), place.states[0], std::uint8_t{1});
     }
     Em runs(engine, std::move(maximiser), false, std::move(starts));
-    const Run& best =
-        runs.run(runs.compete(effort.steps, effort.tolerance, goal - place.around->scale, hope_of(move.kind)));
+    const Run& best = runs.run(
+        runs.compete(effort.first, effort.steps, effort.tolerance, goal - place.around->scale, hope_of(move.kind)));
     if (!out.parameters.empty() && !(best.log_likelihood + place.around->scale > out.log_likelihood)) return;
     out.log_likelihood = best.log_likelihood + place.around->scale;
     out.parameters = best.parameters;

@@ -18,9 +18,10 @@ struct Move {
   Indices nodes;
 };
 
-// How long to look at a candidate: starts, steps of EM, and the gain below which it stops.
+// How long to look at a candidate: starts, steps of EM before half of them are dropped for the first time, steps of EM,
+// and the gain below which it stops.
 struct Effort {
-  int starts = 4, steps = 10;
+  int starts = 4, first = 1, steps = 10;
   double tolerance = 0.1;
 };
 

@@ -26,11 +26,11 @@ from ._task import Task
 EFFORT = Effort(4, 20, 0.1)
 SPLITTING = Effort(8, 40, 0.05)
 """There are few latents, and which way to split a state is hard to find."""
-SCREENING, CLOSELY = Effort(8, 20, 0.1), Effort(16, 80, 0.02)
+SCREENING, CLOSELY = Effort(12, 20, 0.1, first=7), Effort(16, 80, 0.02, first=7)
 """For divisions that are to be fitted in full, after a first look at all."""
 SIZES, DIVISIONS, IN_ALL = 12, 250, 500
 """Divisions looked at so: most for one way to part the neighbours of a latent, for one latent, and for all."""
-SCREENED = 128
+SCREENED = 48
 """Divisions that are left after a first look."""
 OPTIMISM = 1.3
 """How much more than the completed data say a new node may gain."""

@@ -39,11 +39,16 @@ _GROUP = 8
 
 @dataclass(frozen=True)
 class Effort:
-    """How long to look at a candidate: starts, steps of EM, and the gain below which it stops."""
+    """How long to look at a candidate: starts, steps of EM, and the gain below which it stops.
+
+    The worse half of the starts is dropped after ``first`` steps, and again and again after twice as many. What has to
+    change altogether is soon overtaken by what already fits: then it needs more steps at first.
+    """
 
     starts: int = 4
     steps: int = 10
     tol: float = 0.1
+    first: int = 1
 
 
 class EffortRule:
@@ -100,7 +105,8 @@ class Question:
     def packed(self) -> tuple[Any, ...]:
         """As the kernel takes it."""
         e = self.effort
-        return _KINDS[self.move.kind], self.move.nodes, e.starts, e.steps, e.tol, self.goal, _STARTS[self.start]
+        effort = (e.starts, e.first, e.steps, e.tol)
+        return _KINDS[self.move.kind], self.move.nodes, *effort, self.goal, _STARTS[self.start]
 
 
 def evaluate(move: Move, beliefs: Beliefs, effort: Effort, rng: Generator) -> Evaluated:

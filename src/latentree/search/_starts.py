@@ -18,34 +18,32 @@ Generator = np.random.Generator
 
 LEAST_PIECE = 4
 """Least variables of a piece of a start that is put together."""
-ALIKE = (2, 3, 16, 4, 8)
-"""States of the stars that climbs begin from as long as they end alike; of the third if pieces are too small."""
-MANY = ((5, 10, 16), (8, 12, 20))
-"""States of those that are tried when starts have ended at different scores."""
+ALIKE, MIXED = (2, 3, 4, 5, 8, 12), (2, 3, 16, 8, 12, 20, 16, 5, 10)
+"""States of the stars that climbs begin from as long as they end alike, and where they do not."""
 LADDER = (2, 3, 4, 5, 6, 8, 10, 12, 16, 20, 24, 32)
 """Classes of the latent class models of which a start takes the best, until two in a row have not gained."""
 
 
-def kind_of(number: int, n_variables: int, *, alike: bool = True) -> tuple[str, tuple[int, ...]]:
-    """What a start begins with: ("stars", sizes), the best end of climbs from there, or ("pieces", their size).
+def kind_of(number: int, n_variables: int, *, alike: bool = True) -> tuple[str, int]:
+    """What a start begins with: ("star", its states) or ("pieces", their size).
 
-    As long as the ends of earlier starts are ``alike`` there is one star, of few states at first. Where they are not,
-    climbs that come down from stars of many states end at others than those that go up, and are cheap beside
-    perturbations.
+    As long as the ends of earlier starts are ``alike`` stars have few states. Where they are not, climbs that come down
+    from stars of many states end at others than those that go up.
 
     Examples
     --------
-    >>> [kind_of(i, 12) for i in range(4)]
-    [('stars', (2,)), ('stars', (3,)), ('pieces', (4,)), ('stars', (4,))]
-    >>> [kind_of(i, 6, alike=False) for i in range(2, 4)]
-    [('stars', (5, 10, 16)), ('stars', (8, 12, 20))]
+    >>> [kind_of(i, 12) for i in range(5)]
+    [('star', 2), ('star', 3), ('pieces', 4), ('star', 4), ('star', 5)]
+    >>> [kind_of(i, 6, alike=False) for i in range(2, 7)]
+    [('star', 16), ('star', 8), ('star', 12), ('star', 20), ('star', 16)]
     """
-    turn, kind = divmod(number - 2, 3)
-    if number >= 2 and kind == 0 and n_variables >= 2 * LEAST_PIECE:
-        return "pieces", (max(LEAST_PIECE, n_variables // (3 - turn % 2)),)
-    if number < 2 or alike:
-        return "stars", (ALIKE[number % len(ALIKE)],)
-    return "stars", MANY[number % len(MANY)]
+    turn, kind = divmod(number - 2, 5)
+    if number >= 2 and n_variables >= 2 * LEAST_PIECE:
+        if kind == 0:
+            return "pieces", max(LEAST_PIECE, n_variables // (3 - turn % 2))
+        number -= turn + 1
+    stars = ALIKE if alike else MIXED
+    return "star", stars[number % len(stars)]
 
 
 def latent_classes(task: Task, refitted: Callable[[Task, Point, Generator], Point], rng: Generator) -> Point:

@@ -1,27 +1,32 @@
 """Our own search: the operators and the principle of the sources, with the work taken out of them.
 
-A *climb* looks at all moves of all kinds at once: new nodes that the completed data speak for, all relocations, more
-and fewer states, unions of two latents, divisions of one, branches that need not know all its states, narrow latents on
-edges. It carries out together all that do not touch each other, fits all probabilities, and tries a third of the bundle
-if that did not pay. More states and unions are held back where a new node gains more for each parameter. When nothing
-else gains, edges are cut that are not worth their parameters, and the states of each latent are split and merged, those
-of a large latent from several beginnings (:func:`latentree.cardinality.adapt`). It ends when that does not help either.
+A *climb* looks at all moves at once: new nodes that the completed data speak for, all relocations, more and fewer
+states, unions of two latents, narrow latents on edges. It carries out together all that do not touch each other, fits
+all probabilities, and tries a third of the bundle if that did not pay. More states and unions are held back where a new
+node gains more for each parameter. When nothing else gains, edges are cut that are not worth their parameters, and the
+states of each latent are split and merged (:func:`latentree.cardinality.adapt`). It ends when that does not help
+either.
 
-From where it ends the tree is *perturbed*: a few moves that lose are carried out in one part of it, those that lose
-least being the likeliest, and it climbs again around them; what ends higher is kept. It does not go back to structures
-that are known and no better, and gives up when what is left to gain would not do. When the first perturbations have
-failed, all probabilities are fitted after each of the likeliest single moves, and after the likeliest of all
-*divisions* of a latent, which restricted likelihood has for much worse than they are. The *start* is over when so many
-perturbations in a row have not led higher, and neither have random starts of EM, *recombination* with the ends of
-earlier starts (:mod:`latentree.search._recombine`), nor *enlargement*: climbs from the same tree with one and with two
-more states for every latent, drawn at random.
+There are several *starts*: a climb from a star of two states and one from three, and where these end at different
+scores others from trees of pieces and from stars of many states (:mod:`latentree.search._starts`), until several have
+come to the best score met. Climbs are cheap, so they come first. The best tree that they led to goes on. It now climbs
+with more moves: states and unions from random tables, divisions of a latent in two, branches that need not know all its
+states, and the states of a large latent from several beginnings.
 
-There are several starts, from stars of few states and trees of pieces, until several of them have ended at the best
-score, or there have been enough of them. How many did so is told with the result. Where they end at different scores,
-further starts take the best of climbs that come down from stars of many states (:mod:`latentree.search._starts`), and a
-last look is taken at divisions of the best tree. Starts that are behind, or have come to where another ended, are
-perturbed less. Whatever they find, the search does not end below the best latent class model, as far as few starts of
-EM find it.
+Where that ends the tree is *perturbed*: a few moves that lose are carried out in one part of it, those that lose least
+being the likeliest, and it climbs again around them; what ends higher is kept. It does not go back to structures that
+are known and no better, and gives up when what is left to gain would not do. When the first perturbations have failed,
+all probabilities are fitted after each of the likeliest single moves, and after the likeliest of all *divisions* of a
+latent, which restricted likelihood has for much worse than they are. The start is over when so many perturbations in a
+row have not led higher, and neither have random starts of EM, *recombination* with the ends of earlier starts
+(:mod:`latentree.search._recombine`), nor *enlargement*: climbs from the same tree with one and with two more states for
+every latent, drawn at random.
+
+Then the next best tree goes on, or else another start is made, until several have ended at the best score or there have
+been enough of them. How many did so is told with the result. A tree that an earlier start was perturbed at goes where
+that one went. Starts that are behind, or have come to where another ended, are perturbed less. Where starts have ended
+at different scores a last look is taken at divisions of the best tree. Whatever they find, the search does not end
+below the best latent class model, as far as few starts of EM find it.
 
 Of many variables it first makes a tree from pieces (:mod:`latentree.search._wide_start`). It climbs from there once, by
 local moves, looks first where the last step changed something, and ends when nothing gains.
@@ -46,12 +51,30 @@ from . import _wide_start as wide_start
 from ._beliefs import Beliefs
 from ._evaluation import names_of, renumbered, whole
 from ._independence import independent
-from ._network import Graph, Network
+from ._network import Network
 from ._proposals import Proposal, carried_out, divide, near, propose, together
 from ._recombine import children
 from ._relocate import PLACES
 from ._restricted import regularised
 from ._starts import kind_of, latent_classes, under, with_more_states
+from ._swift_memory import (
+    CLIMBS,
+    FRESH,
+    GAIN,
+    LARGE,
+    MIXED,
+    START,
+    alike,
+    can_enlarge,
+    ended_there,
+    is_behind,
+    known_end,
+    n_starts,
+    no_better,
+    over,
+    sure,
+    with_home,
+)
 from ._swift_options import PIECE, WIDE, SwiftOptions
 from ._task import SAME, Point, SearchMethod, State, Task
 
@@ -62,8 +85,6 @@ FEW_PLACES = 32
 LITTLE = 1e-5
 """A tree of many variables is looked at as a whole again if its score has risen by this share since the last time."""
 
-_GAIN = 0.01
-"""Least gain of a step."""
 _FLOOR = 1e-5
 """Probabilities of zero could not be left again by EM: they start from here."""
 _MOST_MOVES = 5
@@ -72,8 +93,6 @@ _RANKS = (3.0, 100.0)
 """How far down the list of moves a perturbation reaches: a number between these, drawn anew each time."""
 _MANY_STATES = 4
 """States of a latent from which on they are split and merged one by one; with fewer, the moves leave out no state."""
-_LARGE = 8
-"""States of a latent beyond which random tables hardly ever lead anywhere: it gets other states one by one instead."""
 _HOPS = 8
 """How often splitting and merging the states of a large latent begins anew from others, at the first end of a climb."""
 _REGION = 6
@@ -88,8 +107,6 @@ _FINALISTS = 4
 """So many of them are run to the end."""
 _CHILDREN = 60
 """Most recombinations with the ends of other starts that are fitted when a start is over."""
-_FEW_LATENTS = 12
-"""Trees of more latents are not enlarged: a climb from there would take too long."""
 _BUNDLE = 4
 """Perturbations that are tried side by side, whatever the threads."""
 _SINGLE = 24
@@ -103,30 +120,8 @@ _AGAIN, _BEHIND = 0.2, 0.3
 behind."""
 _WIDEST, _NARROWEST = 0.1, 1e-3
 """Messages that differ by less than a standard error of a share, within these bounds, are one to judge moves."""
-_MIXED = 5
-"""Starts there are at least where not all end alike: two of them then come from stars of many states."""
 _DRAWS = 8
 """Draws of a perturbation that was not tried before."""
-
-_FRESH: Mapping[str, Any] = {
-    "start": 0,  # which start this is
-    "ends": [],  # where the starts before it ended
-    "homes": [],  # their trees, each once
-    "seen": [],  # the trees that a last look was taken at
-    "met": {},  # structures that were met so far, and their best scores
-}
-"""What a search remembers from one start to the next."""
-_START: Mapping[str, Any] = {
-    "home": None,  # the best of this start, once it has climbed
-    "here": None,  # where the climb is, if that is not the best model of all
-    "missed": 0,  # perturbations in a row that did not lead higher
-    "looked": False,  # whether all probabilities were fitted after single moves from home
-    "goes_on": None,  # which start it continues, after a last look
-    "seed": 0,  # draws the starts of EM for the moves from home
-    "active": None,  # where to look first in a tree of many variables
-    "swept": None,  # its score when it was last looked at as a whole
-}
-"""What it remembers within a start."""
 
 
 class Swift(SearchMethod):
@@ -147,7 +142,7 @@ class Swift(SearchMethod):
         if task.start is None and self._piece(task):
             return wide_start.init(task, self._piece(task))
         point = self._start(task, 0, rng)
-        return State(_settled(point), "climb", memory={**_FRESH, **_START})
+        return State(_settled(point), "climb", memory={**FRESH, **START})
 
     def _piece(self, task: Task) -> int:
         """How many variables the pieces have that the start is put together from; 0: it is a star."""
@@ -173,20 +168,12 @@ class Swift(SearchMethod):
         if self.options.root is not None:
             tree = under(self.options.root, task.table, number % 2)
         else:
-            kind, sizes = kind_of(number, task.table.n_variables, alike=alike)
+            kind, size = kind_of(number, task.table.n_variables, alike=alike)
             if kind == "pieces":
-                return self._of_pieces(task, sizes[0], rng)
-            if len(sizes) > 1:
-                found = task.map(lambda k, own: self._from_star(task, k, own), sizes, rng, stage="starts")
-                return max(found, key=lambda point: point.score)
-            tree = Tree.star(sizes[0], task.table.cardinalities)
+                return self._of_pieces(task, size, rng)
+            tree = Tree.star(size, task.table.cardinalities)
         network = Network.from_model(Model.random(tree, task.table.variables, rng))
         return self._fitted(task, regularised(network), task.n_jobs)
-
-    def _from_star(self, task: Task, k: int, rng: Generator) -> Point:
-        """Where a climb from a star ends."""
-        model = Model.random(Tree.star(k, task.table.cardinalities), task.table.variables, rng)
-        return self._end(replace(task, n_jobs=1), self._fitted(task, regularised(Network.from_model(model)), 1), rng)
 
     def _of_pieces(self, task: Task, size: int, rng: Generator) -> Point:
         state = wide_start.init(task, size)
@@ -199,7 +186,7 @@ class Swift(SearchMethod):
         """The next bundle of moves that raises the score, or the next perturbation that leads higher."""
         if state.phase == "pieces":
             state, made = wide_start.step(task, state, self._learn_piece, rng)
-            return (replace(state, memory={**_FRESH, **_START}) if state.phase == "climb" else state), made
+            return (replace(state, memory={**FRESH, **START}) if state.phase == "climb" else state), made
         return (self._climb if state.phase == "climb" else self._perturb)(task, state, rng)
 
     # ---- climbing -------------------------------------------------------------------------------------------------
@@ -210,7 +197,7 @@ class Swift(SearchMethod):
         around, n_places = state.memory["active"], FEW_PLACES if _wide(task) else PLACES
         if around is None:
             state = state.to("climb", swept=here.score)
-        more = {"around": around, "n_jobs": task.n_jobs, "n_places": n_places, "anew": not _wide(task)}
+        more = {"around": around, "n_jobs": task.n_jobs, "n_places": n_places, "anew": state.memory["anew"]}
         point, done, looked_at = self._improved(task, here, rng, parallel=True, **more)
         if done:
             active = _changed(here, point, done) if _wide(task) else None
@@ -219,12 +206,50 @@ class Swift(SearchMethod):
             return state.to("climb", active=None), None
         if _wide(task):
             return replace(state, finished=True), None
-        first = state.memory["home"] is None and self.options.tries > 0
+        first = state.memory["home"] is None and state.memory["anew"] and self.options.tries > 0
         other = self._adapted(task, here, rng, hops=_HOPS if first else 0)
         if other.score > here.score + SAME:
             return _reached(state.to("climb"), other), other.step("climb", "states", "states split and merged")
-        seed = int(rng.integers(2**32))
-        return state.to("perturb", home=here, seed=seed, looked=False), None
+        if not state.memory["anew"]:
+            return self._climbed(task, state, here, rng)
+        return self._at_home(state, here, rng), None
+
+    def _climbed(self, task: Task, state: State, here: Point, rng: Generator) -> tuple[State, Step | None]:
+        """The first climb of a start is over: others begin before the best is perturbed, more where they differ.
+
+        Climbs are cheap beside perturbations, and where they begin decides most.
+        """
+        waiting = [*state.memory["waiting"], [state.memory["start"], self._converged(task, here)]]
+        state = state.to("climb", waiting=waiting)
+        _, agree, starts = self.options.limits(task.table.n_variables)
+        several = self.options.tries > 0 and agree > 1 and task.start is None and not state.memory["ends"]
+        if several and n_starts(state) < min(CLIMBS, starts) and not sure(state, agree):
+            return self._another(task, state, rng)
+        return self._go_on(state, rng)
+
+    def _another(self, task: Task, state: State, rng: Generator) -> tuple[State, Step]:
+        """Begin another start."""
+        number = n_starts(state)
+        point = self._start(task, number, rng, alike(state))
+        state = state.to("climb", **{**START, "start": number})
+        return _reached(state, point), point.step("climb", "start", f"start {number + 1}")
+
+    def _go_on(self, state: State, rng: Generator) -> tuple[State, Step | None]:
+        """Take the best of the starts that have climbed, and try random tables, too, before it is perturbed."""
+        (number, here), *rest = sorted(state.memory["waiting"], key=lambda own: -own[1].score)
+        before, passed = state.memory["start"], {here.network.graph.fingerprint: here.score}
+        state = state.to("climb", **{**START, "start": number, "waiting": rest, "anew": True, "passed": passed})
+        made = here.step("climb", "start", f"start {number + 1} goes on") if number != before else None
+        if known_end(state, here) is not None:
+            return self._at_home(state, here, rng), made
+        return _reached(state, here), made
+
+    def _at_home(self, state: State, here: Point, rng: Generator) -> State:
+        """Perturb a tree next; if an earlier start was there, the one that it ended at."""
+        end = known_end(state, here)
+        home = here if end is None or end.score < here.score else end
+        passed = {**state.memory["passed"], here.network.graph.fingerprint: here.score}
+        return state.to("perturb", home=home, seed=int(rng.integers(2**32)), looked=False, passed=passed)
 
     def _end(self, task: Task, point: Point, rng: Generator) -> Point:
         """Where a climb ends."""
@@ -261,7 +286,7 @@ class Swift(SearchMethod):
             network, done = carried_out(together(left, here.network.graph, most), here.network)
             if not avoid or network.graph.fingerprint not in avoid:
                 point = self._fitted(task, network, n_jobs)
-                if point.score > here.score + _GAIN:
+                if point.score > here.score + GAIN:
                     return point, done
                 tries += 1
             if len(done) > 1:
@@ -280,9 +305,9 @@ class Swift(SearchMethod):
         states = {tree.names[z]: int(tree.cardinality[z]) for z in tree.latent}
         for name in [name for name, k in states.items() if k >= _MANY_STATES]:
             task.check_time()
-            own = hops if states[name] > _LARGE else 0
+            own = hops if states[name] > LARGE else 0
             found = adapt(best.model, task.table, name, rng=rng, score=worth, hops=own, budget=task.clock)
-            best = found if worth(found) > worth(best) + _GAIN else best
+            best = found if worth(found) > worth(best) + GAIN else best
         task.check_time()  # what was broken off is left for another time
         if best is here.fit:
             return here
@@ -293,9 +318,11 @@ class Swift(SearchMethod):
     def _perturb(self, task: Task, state: State, rng: Generator) -> tuple[State, Step | None]:
         """Carry out a few moves that lose and climb around them, several times over; what ends higher counts."""
         home: Point = state.memory["home"]
+        if not self.options.tries or (ended_there(state) and is_behind(state)):
+            return self._next_start(task, state, rng)
         losing = self._losing(task, state)
         patience = self._patience(state, len(losing))
-        seen = not self.options.tries or state.memory["looked"] or _ended_there(state)
+        seen = state.memory["looked"] or ended_there(state)
         if state.memory["missed"] >= min(patience, _BUNDLE) and not seen:
             return self._look(task, state.to("perturb", looked=True), losing, rng)
         if state.memory["missed"] >= patience:
@@ -313,7 +340,7 @@ class Swift(SearchMethod):
         end = results[best][0]
         missed = 0 if end.score > home.score + SAME else state.memory["missed"] + len(drawn)
         state = state.to("perturb", met=met, missed=missed)
-        if end.score > home.score + _GAIN:
+        if end.score > home.score + GAIN:
             return _moved(state, home, end, drawn[best], len(drawn))
         return state, None
 
@@ -322,8 +349,8 @@ class Swift(SearchMethod):
         home: Point = state.memory["home"]
         met = dict(state.memory["met"])
         best, by = home, losing[:0]
-        known = _known(met, home)
-        some = [] if _is_behind(state) else losing[:_SINGLE]
+        known = no_better(met, home)
+        some = [] if is_behind(state) else losing[:_SINGLE]
         single = [p for p in some if carried_out([p], home.network)[0].graph.fingerprint not in known]
         # a division may have been met before and fitted badly
         for p in [*single, *divide(task, _beliefs(task, home), rng, most=_DIVIDED)]:
@@ -334,7 +361,7 @@ class Swift(SearchMethod):
                 point = max(point, self._refitted(task, point, rng), key=lambda own: own.score)
             name = network.graph.fingerprint
             met[name] = max(point.score, met.get(name, -np.inf))
-            if point.score > best.score + _GAIN:
+            if point.score > best.score + GAIN:
                 best, by = point, done
         state = state.to("perturb", met=met)
         return _moved(state, home, best, by, len(losing), missed=0) if by else (state, None)
@@ -343,10 +370,10 @@ class Swift(SearchMethod):
         """Perturbations in a row that may fail: fewer where moves are few, or where others have been or are ahead."""
         home: Point = state.memory["home"]
         most: int = self.options.tries
-        if _ended_there(state) and _can_enlarge(home.network.graph):
+        if ended_there(state) and can_enlarge(home.network.graph):
             share = _AGAIN
         else:
-            share = _BEHIND if _is_behind(state) else 1.0
+            share = _BEHIND if is_behind(state) else 1.0
         return min(most, max(1, int(share * min(most, _SHARE * moves))))
 
     def _losing(self, task: Task, state: State) -> list[Proposal]:
@@ -366,7 +393,7 @@ class Swift(SearchMethod):
         self, found: Sequence[Proposal], home: Point, met: Mapping[str, float], rng: Generator
     ) -> list[list[Proposal]]:
         """Perturbations that lead to structures not met before, or to better ones, each in one part of the tree."""
-        out, new = [], _known(met, home)
+        out, new = [], no_better(met, home)
         graph = home.network.graph
         latents = graph.latents
         for _ in range(_DRAWS * _BUNDLE):
@@ -394,7 +421,7 @@ class Swift(SearchMethod):
 
         It does not go back to what is known and no better than home.
         """
-        known = _known(met, home)
+        known = no_better(met, home)
         network, done = carried_out(few, home.network)
         point = self._fitted(task, network, 1)
         around = near(home.network.graph, network.graph, done)
@@ -431,9 +458,9 @@ class Swift(SearchMethod):
         """
         home: Point = state.memory["home"]
         graph = home.network.graph
-        if not _can_enlarge(graph):
+        if not can_enlarge(graph):
             return None
-        sizes = (1 + state.memory["start"] % 2,) if _ended_there(state) else (1, 2)
+        sizes = (1 + state.memory["start"] % 2,) if ended_there(state) else (1, 2)
 
         def end(more: int, own: Generator) -> Point:
             model = with_more_states(graph, more, task.table, own)
@@ -477,34 +504,38 @@ class Swift(SearchMethod):
         """The start is over: look whether enough of them agree, and begin the next if not."""
         trials, agree, starts = self.options.limits(task.table.n_variables)
         home: Point = state.memory["home"]
-        again = _ended_there(state)  # random starts of EM and recombination have been tried from here
+        again = ended_there(state)  # random starts of EM and recombination have been tried from here
         if trials and not again and (other := self._refitted(task, home, rng)).score > home.score + SAME:
             made = other.step("perturb", "EM", "other probabilities, from random starts")
             return _reached(state.to("climb", missed=0), other), made
         if trials and not again and (child := self._recombined(task, state)) is not None:
             made = child.step("perturb", "recombine", "a part of it as where another start ended")
             return _reached(state.to("climb", missed=0), child), made
-        if trials and not _is_behind(state) and (larger := self._enlarged(task, state, rng)) is not None:
+        if trials and not is_behind(state) and (larger := self._enlarged(task, state, rng)) is not None:
             made = larger.step("perturb", "enlarge", "more states for all latents, and a climb from there")
             return _reached(state.to("climb", missed=0), larger), made
         home = self._converged(task, home)
         state = _reached(state, home) if home.score > state.score else state
-        ends, homes = list(state.memory["ends"]), _with_home(state.memory["homes"], home)
+        ends, homes = list(state.memory["ends"]), with_home(state.memory["homes"], home)
         if state.memory["goes_on"] is None:
             ends.append(home.score)
         else:  # the same start, after a last look
             ends[state.memory["goes_on"]] = home.score
-        best, number = max(ends), len(ends)
-        state = state.to("climb", **{**_START, "ends": ends, "homes": homes, "start": number})
-        alike = _alike(state)
-        enough = sum(end > best - SAME for end in ends) >= agree and (alike or agree == 1 or number >= _MIXED)
+        name = home.network.graph.fingerprint
+        ways = {**state.memory["ways"], **{there: [score, name] for there, score in state.memory["passed"].items()}}
+        own = {**START, "ends": ends, "homes": homes, "ways": ways, "start": state.memory["start"]}
+        state = state.to("climb", **own)
+        best, number, same = max(ends), n_starts(state), alike(state)
+        enough = sum(end > best - SAME for end in ends) >= agree and (same or agree == 1 or number >= MIXED)
+        if not enough and state.memory["waiting"]:
+            return self._go_on(state, rng)
         if number >= starts or enough or task.start is not None:
             classes = self._better_classes(task, state, rng)
             if classes is not None:
+                state = state.to("climb", start=number)
                 return _reached(state, classes), classes.step("climb", "start", "the best latent class model")
-            return (replace(state, finished=True), None) if alike else self._look_again(task, state, rng)
-        point = self._start(task, number, rng, alike)
-        return _reached(state, point), point.step("climb", "start", f"start {number + 1}")
+            return (over(state), None) if same else self._look_again(task, state, rng)
+        return self._another(task, state, rng)
 
     def _look_again(self, task: Task, state: State, rng: Generator) -> tuple[State, Step | None]:
         """The end, unless a last look at the best tree, with other tables to start from, leads on."""
@@ -513,11 +544,11 @@ class Swift(SearchMethod):
         if self.options.tries and best.network.graph.fingerprint not in state.memory["seen"]:
             seen = [*state.memory["seen"], best.network.graph.fingerprint]
             ends: list[float] = state.memory["ends"]
-            own = state.to("perturb", seen=seen, home=best, goes_on=ends.index(max(ends)))
+            own = state.to("perturb", seen=seen, anew=True, home=best, goes_on=ends.index(max(ends)))
             after, made = self._look(task, own, [], rng)
             if made is not None:
                 return after, made
-        return replace(state, finished=True), None
+        return over(state), None
 
     def _better_classes(self, task: Task, state: State, rng: Generator) -> Point | None:
         """The best latent class model if it beats all that was found, so that no search ends below it."""
@@ -575,44 +606,3 @@ def _changed(here: Point, point: Point, done: Sequence[Proposal]) -> list[int]:
     """The nodes around moves, as they are numbered when the new model is taken up."""
     number = renumbered(point.network.graph)
     return sorted(number.get(v, v) for v in near(here.network.graph, point.network.graph, done))
-
-
-def _ended_there(state: State) -> bool:
-    """Whether an earlier start ended where this one has come to."""
-    home: Point = state.memory["home"]
-    name = home.network.graph.fingerprint
-    return any(p.network.graph.fingerprint == name and p.score > home.score - SAME for p in state.memory["homes"])
-
-
-def _alike(state: State) -> bool:
-    """Whether all starts have ended at the same score, and in trees without large latents, which have many optima."""
-    ends, homes = state.memory["ends"], state.memory["homes"]
-    return max(ends) - min(ends) <= SAME and not any(_has_large_latents(home.network.graph) for home in homes)
-
-
-def _has_large_latents(graph: Graph) -> bool:
-    return any(graph.cardinality[a] > _LARGE for a in graph.latents if a not in graph.observed)
-
-
-def _with_home(homes: Sequence[Point], home: Point) -> list[Point]:
-    """Where starts have ended, each tree once, with the best probabilities found for it."""
-    by_tree = {p.network.graph.fingerprint: p for p in homes}
-    name = home.network.graph.fingerprint
-    by_tree[name] = max(by_tree.get(name, home), home, key=lambda p: p.score)
-    return list(by_tree.values())
-
-
-def _is_behind(state: State) -> bool:
-    """Whether an earlier start ended higher than where this one has come to."""
-    home: Point = state.memory["home"]
-    return bool(home.score < max(state.memory["ends"], default=-np.inf) - SAME)
-
-
-def _can_enlarge(graph: Graph) -> bool:
-    """Whether a tree is small enough for climbs from there with more states for every latent."""
-    return not (graph.observed or len(graph.latents) > _FEW_LATENTS or _has_large_latents(graph))
-
-
-def _known(met: Mapping[str, float], home: Point) -> set[str]:
-    """Structures that are no better than home, as far as seen."""
-    return {name for name, score in met.items() if score <= home.score + _GAIN}
