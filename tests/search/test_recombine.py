@@ -125,12 +125,14 @@ def test_states_that_mean_the_wrong_thing_are_replaced():
 
 
 def test_starts_are_different():
-    for alike in (True, False):
-        kinds = [kind_of(i, 12, alike=alike) for i in range(5)]
+    for largest in (None, 7, 12):
+        kinds = [kind_of(i, 12, largest=largest) for i in range(5)]
         assert len(set(kinds)) == 5 and {"pieces", "star"} == {kind for kind, _ in kinds}
-        assert "pieces" not in {kind for kind, _ in (kind_of(i, 5, alike=alike) for i in range(12))}
-    mixed = [kind_of(i, 12, alike=False)[1] for i in range(7)]
-    assert max(mixed[:2]) <= 3 and sum(size > 8 for size in mixed) >= 3  # few states first, then many
+        assert "pieces" not in {kind for kind, _ in (kind_of(i, 5, largest=largest) for i in range(12))}
+    many = [kind_of(i, 6, largest=7)[1] for i in range(8)]
+    assert many[:2] == [2, 3] and sum(size > 8 for size in many) >= 4  # few states first, then many
+    for largest in (2, 4):  # stars of very many states would be dear and would not help
+        assert {kind_of(i, 6, largest=largest)[1] <= max(4, 3 * largest) for i in range(20)} == {True}
 
 
 def test_every_kind_of_start_is_made():

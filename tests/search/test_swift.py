@@ -348,6 +348,17 @@ def test_starts_do_not_agree_on_two_parts_whose_latents_all_have_too_few_states(
         assert learn(table, rng=np.random.default_rng(seed)).score > -36_233.9
 
 
+def test_a_state_more_is_found_though_em_creeps_up_to_what_it_gains():
+    table = fresh_d7(14)  # one state more for a latent gains 3.3, but 60 steps of EM end 5 below
+    for seed in (8, 11):
+        assert learn(table, rng=np.random.default_rng(seed)).score > -49_501.7
+
+
+def test_a_new_latent_is_found_that_completed_data_do_not_speak_for():
+    # pairs of its neighbours that depend more on each other came first, and no more were tried
+    assert learn(fresh_d7(30), rng=np.random.default_rng(1)).score > -56_567.8
+
+
 def fresh_d7(i, *, rows=10_000, series=2026):
     """A set of ``benchmarks.fresh``: the tree of D7 with random probabilities."""
     tree, rng = datasets.generator("d7"), np.random.default_rng([series, 7, i])

@@ -34,8 +34,8 @@ SCREENED = 48
 """Divisions that are left after a first look."""
 OPTIMISM = 1.3
 """How much more than the completed data say a new node may gain."""
-PER_NODE = 2
-"""New nodes that one neighbour of a latent is tried in."""
+PER_NODE, LOSING = 2, 4
+"""New nodes that one neighbour of a latent is tried in, and where moves that lose are looked for, too."""
 WIDE = 60
 """A latent of so many neighbours is a hub: what would change all its tables waits until it has been divided."""
 ANEW = ("SI", "SD", "UN")
@@ -181,7 +181,8 @@ def _introductions(
         dependence = beliefs.dependence(a, between=task.check_time)
         rows, columns = np.triu_indices(len(neighbours), 1)
         order = np.argsort(-dependence[rows, columns], kind="stable")
-        used = {b: PER_NODE if b == graph.observed.get(a) else 0 for b in neighbours}
+        most = PER_NODE if least >= 0 else LOSING
+        used = {b: most if b == graph.observed.get(a) else 0 for b in neighbours}
         # with neighbours that have as many states as a, all new nodes cost the same
         alike = min(graph.cardinality[b] for b in neighbours) >= graph.cardinality[a] and len(neighbours) > 5
         cheapest = min(prices(m) for m in _sizes(graph, a, *neighbours[:2])) if alike else 0.0
@@ -191,7 +192,7 @@ def _introductions(
             strength = OPTIMISM * float(dependence[rows[i], columns[i]])
             if strength <= floor:
                 break
-            if max(used[b], used[c]) >= PER_NODE or (len(neighbours) == 4 and neighbours[0] not in (b, c)):
+            if max(used[b], used[c]) >= most or (len(neighbours) == 4 and neighbours[0] not in (b, c)):
                 continue
             worth = [m for m in _sizes(graph, a, b, c) if strength - prices(m) > least]
             if worth:

@@ -18,32 +18,36 @@ Generator = np.random.Generator
 
 LEAST_PIECE = 4
 """Least variables of a piece of a start that is put together."""
-ALIKE, MIXED = (2, 3, 4, 5, 8, 12), (2, 3, 16, 8, 12, 20, 16, 5, 10)
-"""States of the stars that climbs begin from as long as they end alike, and where they do not."""
+FEW, MANY = (2, 3, 4, 5, 8, 12), (16, 8, 12, 20, 16, 10)
+"""States of the stars that climbs begin from as long as they end alike, and where they do not; the latter for latents
+of seven states or more, fewer for smaller ones."""
 LADDER = (2, 3, 4, 5, 6, 8, 10, 12, 16, 20, 24, 32)
 """Classes of the latent class models of which a start takes the best, until two in a row have not gained."""
 
 
-def kind_of(number: int, n_variables: int, *, alike: bool = True) -> tuple[str, int]:
+def kind_of(number: int, n_variables: int, *, largest: int | None = None) -> tuple[str, int]:
     """What a start begins with: ("star", its states) or ("pieces", their size).
 
-    As long as the ends of earlier starts are ``alike`` stars have few states. Where they are not, climbs that come down
-    from stars of many states end at others than those that go up.
+    As long as earlier starts have ended alike stars have few states. Where they have not, climbs that come down from
+    many states end at others than those that go up. ``largest`` are then the most states of a latent so far: stars have
+    up to three times as many. More would take longer and not help where latents are small.
 
     Examples
     --------
     >>> [kind_of(i, 12) for i in range(5)]
     [('star', 2), ('star', 3), ('pieces', 4), ('star', 4), ('star', 5)]
-    >>> [kind_of(i, 6, alike=False) for i in range(2, 7)]
-    [('star', 16), ('star', 8), ('star', 12), ('star', 20), ('star', 16)]
+    >>> [kind_of(i, 6, largest=7)[1] for i in range(2, 7)], [kind_of(i, 6, largest=3)[1] for i in range(2, 7)]
+    ([16, 8, 12, 20, 16], [7, 4, 5, 9, 7])
     """
     turn, kind = divmod(number - 2, 5)
     if number >= 2 and n_variables >= 2 * LEAST_PIECE:
         if kind == 0:
             return "pieces", max(LEAST_PIECE, n_variables // (3 - turn % 2))
         number -= turn + 1
-    stars = ALIKE if alike else MIXED
-    return "star", stars[number % len(stars)]
+    if number < 2 or largest is None:
+        return "star", FEW[number % len(FEW)]
+    share = min(1.0, 3 * largest / max(MANY))
+    return "star", max(4, round(share * MANY[(number - 2) % len(MANY)]))
 
 
 def latent_classes(task: Task, refitted: Callable[[Task, Point, Generator], Point], rng: Generator) -> Point:

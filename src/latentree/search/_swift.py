@@ -69,6 +69,7 @@ from ._swift_memory import (
     ended_there,
     is_behind,
     known_end,
+    largest_latent,
     n_starts,
     no_better,
     over,
@@ -108,18 +109,23 @@ _FINALISTS = 4
 _CHILDREN = 60
 """Most recombinations with the ends of other starts that are fitted when a start is over."""
 _BUNDLE = 4
-"""Perturbations that are tried side by side, whatever the threads."""
+"""Most perturbations that are tried side by side, whatever the threads."""
 _SINGLE = 24
 """Single moves after which all probabilities are fitted, the best first, when the first perturbations have failed."""
 _DIVIDED = 12
 """Divisions of latents after which they are fitted then, too, out of many more than are listed otherwise."""
+_STATES = ("SI", "SD")
+"""Moves after which random starts of EM are tried then: other states may mean something else altogether."""
+_NEAR = 5.0
+"""EM is run on after a move that comes so close: it is often slow there."""
 _SHARE = 0.7
 """Perturbations that may fail, for each move that is listed."""
-_AGAIN, _BEHIND = 0.2, 0.3
-"""The same, as a part: for a start that has come to where another ended, if that can be enlarged, and for one that is
-behind."""
+_BEHIND = 0.3
+"""The same, as a part: for a start that is behind."""
 _WIDEST, _NARROWEST = 0.1, 1e-3
 """Messages that differ by less than a standard error of a share, within these bounds, are one to judge moves."""
+_SMALL = 4
+"""Trees of no more latents are enlarged more often."""
 _DRAWS = 8
 """Draws of a perturbation that was not tried before."""
 
@@ -161,14 +167,14 @@ class Swift(SearchMethod):
             state, _ = climber.step(own, state, rng)
         return state.best.fit.model
 
-    def _start(self, task: Task, number: int, rng: Generator, alike: bool = True) -> Point:
+    def _start(self, task: Task, number: int, rng: Generator, largest: int | None = None) -> Point:
         """Where a start begins: at stars of different sizes, and now and then at a tree of pieces."""
         if task.start is not None:
             return self._fitted(task, regularised(Network.from_model(task.start)), task.n_jobs)
         if self.options.root is not None:
             tree = under(self.options.root, task.table, number % 2)
         else:
-            kind, size = kind_of(number, task.table.n_variables, alike=alike)
+            kind, size = kind_of(number, task.table.n_variables, largest=largest)
             if kind == "pieces":
                 return self._of_pieces(task, size, rng)
             tree = Tree.star(size, task.table.cardinalities)
@@ -230,7 +236,7 @@ class Swift(SearchMethod):
     def _another(self, task: Task, state: State, rng: Generator) -> tuple[State, Step]:
         """Begin another start."""
         number = n_starts(state)
-        point = self._start(task, number, rng, alike(state))
+        point = self._start(task, number, rng, None if alike(state) else largest_latent(state))
         state = state.to("climb", **{**START, "start": number})
         return _reached(state, point), point.step("climb", "start", f"start {number + 1}")
 
@@ -329,7 +335,7 @@ class Swift(SearchMethod):
             return self._next_start(task, state, rng)
         name = home.network.graph.fingerprint
         met = {**state.memory["met"], name: max(home.score, state.memory["met"].get(name, -np.inf))}
-        drawn = self._drawn(losing, home, met, rng)
+        drawn = self._drawn(losing, home, met, rng, min(_BUNDLE, patience - state.memory["missed"]))
         if not drawn:
             return self._next_start(task, state, rng)
         results = task.map(lambda few, rng: self._around(task, home, few, met, rng), drawn, rng, stage="perturbations")
@@ -351,14 +357,16 @@ class Swift(SearchMethod):
         best, by = home, losing[:0]
         known = no_better(met, home)
         some = [] if is_behind(state) else losing[:_SINGLE]
-        single = [p for p in some if carried_out([p], home.network)[0].graph.fingerprint not in known]
-        # a division may have been met before and fitted badly
+        # other states and divisions may have been met before and fitted badly
+        single = [p for p in some if p.move.kind in _STATES or _after(p, home) not in known]
         for p in [*single, *divide(task, _beliefs(task, home), rng, most=_DIVIDED)]:
             task.check_time()
             network, done = carried_out([p], home.network)
             point = self._fitted(task, network, task.n_jobs)
-            if p.move.kind in ("SI", "SD"):  # other states may mean something else altogether
+            if p.move.kind in _STATES:
                 point = max(point, self._refitted(task, point, rng), key=lambda own: own.score)
+            if abs(point.score - home.score) < _NEAR:
+                point = self._converged(task, point)
             name = network.graph.fingerprint
             met[name] = max(point.score, met.get(name, -np.inf))
             if point.score > best.score + GAIN:
@@ -367,13 +375,15 @@ class Swift(SearchMethod):
         return _moved(state, home, best, by, len(losing), missed=0) if by else (state, None)
 
     def _patience(self, state: State, moves: int) -> int:
-        """Perturbations in a row that may fail: fewer where moves are few, or where others have been or are ahead."""
+        """Perturbations in a row that may fail: fewer where moves are few, or where others are ahead.
+
+        None where another start has been and there are better ways to go on: to enlarge the tree at random.
+        """
         home: Point = state.memory["home"]
         most: int = self.options.tries
         if ended_there(state) and can_enlarge(home.network.graph):
-            share = _AGAIN
-        else:
-            share = _BEHIND if is_behind(state) else 1.0
+            return 0
+        share = _BEHIND if is_behind(state) else 1.0
         return min(most, max(1, int(share * min(most, _SHARE * moves))))
 
     def _losing(self, task: Task, state: State) -> list[Proposal]:
@@ -390,7 +400,7 @@ class Swift(SearchMethod):
         return self._listed[1]
 
     def _drawn(
-        self, found: Sequence[Proposal], home: Point, met: Mapping[str, float], rng: Generator
+        self, found: Sequence[Proposal], home: Point, met: Mapping[str, float], rng: Generator, most: int
     ) -> list[list[Proposal]]:
         """Perturbations that lead to structures not met before, or to better ones, each in one part of the tree."""
         out, new = [], no_better(met, home)
@@ -410,7 +420,7 @@ class Swift(SearchMethod):
             if name not in new:
                 new.add(name)
                 out.append(done)
-            if len(out) == _BUNDLE:
+            if len(out) == most:
                 break
         return out
 
@@ -454,13 +464,18 @@ class Swift(SearchMethod):
     def _enlarged(self, task: Task, state: State, rng: Generator) -> Point | None:
         """Where climbs from trees with more states for all latents end, drawn at random; None if no better than home.
 
-        Each latent may have too few states for the others to gain any: then no single move leads on.
+        Each latent may have too few states for the others to gain any: then no single move leads on. Not every such
+        climb finds them, but in small trees it costs next to nothing: there are more of them.
         """
         home: Point = state.memory["home"]
         graph = home.network.graph
         if not can_enlarge(graph):
             return None
-        sizes = (1 + state.memory["start"] % 2,) if ended_there(state) else (1, 2)
+        again = ended_there(state)
+        if len(graph.latents) <= _SMALL:
+            sizes = [2, 3] if again else [1, 2, 3]
+        else:
+            sizes = [1 + state.memory["start"] % 2] if again else [1, 2]
 
         def end(more: int, own: Generator) -> Point:
             model = with_more_states(graph, more, task.table, own)
@@ -579,6 +594,11 @@ def _beliefs(task: Task, point: Point) -> Beliefs:
 
 def _wide(task: Task) -> bool:
     return task.table.n_variables >= WIDE
+
+
+def _after(proposal: Proposal, home: Point) -> str:
+    """The structure after a move."""
+    return carried_out([proposal], home.network)[0].graph.fingerprint
 
 
 def _settled(point: Point) -> Point:

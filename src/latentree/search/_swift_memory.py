@@ -53,10 +53,19 @@ def ended_there(state: State) -> bool:
 
 def alike(state: State) -> bool:
     """Whether all starts have come to the same score, and to trees without large latents, which have many optima."""
-    climbed = [point for _, point in state.memory["waiting"]]
-    scores = [*state.memory["ends"], *(point.score for point in climbed)]
-    trees = [*state.memory["homes"], *climbed]
-    return max(scores) - min(scores) <= SAME and not any(has_large_latents(own.network.graph) for own in trees)
+    scores = [*state.memory["ends"], *(point.score for _, point in state.memory["waiting"])]
+    return max(scores) - min(scores) <= SAME and not any(has_large_latents(graph) for graph in graphs(state))
+
+
+def graphs(state: State) -> list[Graph]:
+    """The trees that starts have come to."""
+    points = [*state.memory["homes"], *(point for _, point in state.memory["waiting"])]
+    return [point.network.graph for point in points]
+
+
+def largest_latent(state: State) -> int:
+    """Most states of a latent in these."""
+    return max(graph.cardinality[a] for graph in graphs(state) for a in graph.latents if a not in graph.observed)
 
 
 def n_starts(state: State) -> int:
