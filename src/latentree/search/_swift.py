@@ -120,12 +120,13 @@ _NEAR = 5.0
 """EM is run on after a move that comes so close: it is often slow there."""
 _SHARE = 0.7
 """Perturbations that may fail, for each move that is listed."""
-_BEHIND = 0.3
-"""The same, as a part: for a start that is behind."""
+_AGAIN, _BEHIND = 0.2, 0.3
+"""The same, as a part: for a start that has come to where another ended, if that can be enlarged, and for one that is
+behind."""
 _WIDEST, _NARROWEST = 0.1, 1e-3
 """Messages that differ by less than a standard error of a share, within these bounds, are one to judge moves."""
 _SMALL = 4
-"""Trees of no more latents are enlarged more often."""
+"""Trees of no more latents are enlarged more often, and by more."""
 _DRAWS = 8
 """Draws of a perturbation that was not tried before."""
 
@@ -375,16 +376,14 @@ class Swift(SearchMethod):
         return _moved(state, home, best, by, len(losing), missed=0) if by else (state, None)
 
     def _patience(self, state: State, moves: int) -> int:
-        """Perturbations in a row that may fail: fewer where moves are few, or where others are ahead.
-
-        None where another start has been and there are better ways to go on: to enlarge the tree at random.
-        """
+        """Perturbations in a row that may fail: fewer where moves are few, or where others have been or are ahead."""
         home: Point = state.memory["home"]
         most: int = self.options.tries
         if ended_there(state) and can_enlarge(home.network.graph):
-            return 0
-        share = _BEHIND if is_behind(state) else 1.0
-        return min(most, max(1, int(share * min(most, _SHARE * moves))))
+            share = _AGAIN if len(home.network.graph.latents) > _SMALL else 0.0  # such are enlarged more often instead
+        else:
+            share = _BEHIND if is_behind(state) else 1.0
+        return min(most, max(1, int(share * min(most, _SHARE * moves)))) if share else 0
 
     def _losing(self, task: Task, state: State) -> list[Proposal]:
         """All moves from home, those included that lose, the best first; found once for each home."""
@@ -473,7 +472,7 @@ class Swift(SearchMethod):
             return None
         again = ended_there(state)
         if len(graph.latents) <= _SMALL:
-            sizes = [2, 3] if again else [1, 2, 3]
+            sizes = [2, 3, 3] if again else [1, 2, 3, 3]
         else:
             sizes = [1 + state.memory["start"] % 2] if again else [1, 2]
 
