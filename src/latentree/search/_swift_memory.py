@@ -108,8 +108,11 @@ def no_better(met: Mapping[str, float], home: Point) -> set[str]:
 
 def known_end(state: State, here: Point) -> Point | None:
     """Where an earlier start ended that was perturbed here, too."""
-    score, end = state.memory["ways"].get(here.network.graph.fingerprint, (-np.inf, None))
-    return by_tree(state.memory["homes"])[end] if here.score <= score + SAME else None
+    graph = here.network.graph
+    score, end = state.memory["ways"].get(graph.fingerprint, (-np.inf, None))
+    if here.score > score + SAME or (has_large_latents(graph) and here.score < score - SAME):
+        return None  # the tables of large latents may be others altogether
+    return by_tree(state.memory["homes"])[end]
 
 
 def sure(state: State, agree: int) -> bool:
