@@ -321,6 +321,26 @@ def test_a_tree_that_an_earlier_start_was_perturbed_at_goes_where_that_one_went(
     assert known_end(state, high) is None
 
 
+@pytest.mark.parametrize(("states", "large"), [(12, True), (8, False)])
+def test_a_large_latent_is_freed_of_a_neighbour(states, large):
+    # three classes, four states of another variable, and a latent whose states are the pairs of both
+    rng = np.random.default_rng(0)
+    classes, other = rng.integers(3, size=4000), rng.integers(4, size=4000)
+    codes = [np.where(rng.random(4000) < 0.8, classes, rng.integers(3, size=4000)) for _ in range(5)]
+    table = Table.from_codes(np.stack([*codes, other], axis=1), numbered([3] * 5 + [4]))
+    task, search = searching(table), Swift()
+    model = Model.random(Tree.star(states, table.cardinalities), table.variables, rng)
+    fit = evaluate_model(model, table)
+    home = Point(fit, task.criterion(fit))
+    home = search._converged(task, home)
+    state = State(home, "perturb", memory={**FRESH, **START, "home": home})
+    end, by = search._narrowed(task, state, np.random.default_rng(0))
+    if large:
+        assert [p.move.kind for p in by] == ["NE"] and end.score > home.score + 10
+    else:
+        assert end is home and not by
+
+
 def test_of_each_tree_the_best_end_is_kept():
     network = Network.from_model(Model.random(Tree.star(2, [2] * 4), numbered([2] * 4), np.random.default_rng(0)))
     table = drawn_table(network.to_model(numbered([2] * 4)), 100, 0)

@@ -17,7 +17,8 @@ Where that ends the tree is *perturbed*: a few moves that lose are carried out i
 being the likeliest, and it climbs again around them; what ends higher is kept. It does not go back to structures that
 are known and no better, and gives up when what is left to gain would not do. When the first perturbations have failed,
 all probabilities are fitted after each of the likeliest single moves, and after the likeliest of all *divisions* of a
-latent, which restricted likelihood has for much worse than they are. The start is over when so many perturbations in a
+latent, which restricted likelihood has for much worse than they are; and the neighbours of a large latent are *narrowed*
+one by one, so that they tell fewer of its states apart. The start is over when so many perturbations in a
 row have not led higher, and neither have random starts of EM, *recombination* with the ends of earlier starts
 (:mod:`latentree.search._recombine`), nor *enlargement*: climbs from the same tree with one and with two more states for
 every latent, drawn at random.
@@ -25,7 +26,7 @@ every latent, drawn at random.
 Then the next best tree goes on, or else another start is made, until several have ended at the best score or there have
 been enough of them. How many did so is told with the result. A tree that an earlier start was perturbed at goes where
 that one went. Starts that are behind, or have come to where another ended, are perturbed less. Where starts have ended
-at different scores a last look is taken at divisions of the best tree. Whatever they find, the search does not end
+at different scores a last look is taken at divisions of the best tree, and at the neighbours of large latents. Whatever they find, the search does not end
 below the best latent class model, as far as few starts of EM find it.
 
 Of many variables it first makes a tree from pieces (:mod:`latentree.search._wide_start`). It climbs from there once, by
@@ -67,6 +68,7 @@ from ._swift_memory import (
     alike,
     can_enlarge,
     ended_there,
+    has_large_latents,
     is_behind,
     known_end,
     largest_latent,
@@ -127,6 +129,8 @@ _WIDEST, _NARROWEST = 0.1, 1e-3
 """Messages that differ by less than a standard error of a share, within these bounds, are one to judge moves."""
 _SMALL = 4
 """Trees of no more latents are enlarged more often, and by more."""
+_LAST = 3
+"""Ends that a last look is taken at, if they have large latents; otherwise at the best alone."""
 _DRAWS = 8
 """Draws of a perturbation that was not tried before."""
 
@@ -339,17 +343,22 @@ class Swift(SearchMethod):
         drawn = self._drawn(losing, home, met, rng, min(_BUNDLE, patience - state.memory["missed"]))
         if not drawn:
             return self._next_start(task, state, rng)
-        results = task.map(lambda few, rng: self._around(task, home, few, met, rng), drawn, rng, stage="perturbations")
-        for _, passed in results:
-            for name, score in passed:
-                met[name] = max(score, met.get(name, -np.inf))
-        best = max(range(len(results)), key=lambda i: results[i][0].score)
-        end = results[best][0]
+        end, by = self._tried(task, home, drawn, met, rng)
         missed = 0 if end.score > home.score + SAME else state.memory["missed"] + len(drawn)
         state = state.to("perturb", met=met, missed=missed)
         if end.score > home.score + GAIN:
-            return _moved(state, home, end, drawn[best], len(drawn))
+            return _moved(state, home, end, by, len(drawn))
         return state, None
+
+    def _tried(
+        self, task: Task, home: Point, drawn: Sequence[list[Proposal]], met: dict[str, float], rng: Generator
+    ) -> tuple[Point, list[Proposal]]:
+        """Where the best of some perturbations ends, and which it was; what they pass is added to ``met``."""
+        results = task.map(lambda few, rng: self._around(task, home, few, met, rng), drawn, rng, stage="perturbations")
+        for name, score in (own for _, passed in results for own in passed):
+            met[name] = max(score, met.get(name, -np.inf))
+        best = max(range(len(results)), key=lambda i: results[i][0].score)
+        return results[best][0], drawn[best]
 
     def _look(self, task: Task, state: State, losing: Sequence[Proposal], rng: Generator) -> tuple[State, Step | None]:
         """Fit all probabilities after single moves, which restricted likelihood may have for worse than they are."""
@@ -372,8 +381,28 @@ class Swift(SearchMethod):
             met[name] = max(point.score, met.get(name, -np.inf))
             if point.score > best.score + GAIN:
                 best, by = point, done
+        if not by and (not is_behind(state) or state.memory["goes_on"] is not None):
+            best, by = self._narrowed(task, state, rng)
         state = state.to("perturb", met=met)
         return _moved(state, home, best, by, len(losing), missed=0) if by else (state, None)
+
+    def _narrowed(self, task: Task, state: State, rng: Generator) -> tuple[Point, Sequence[Proposal]]:
+        """Let one neighbour of a large latent after the other tell fewer of its states apart, and climb around it.
+
+        Many of its states may be there for one neighbour, and come to mean something else once that can do without
+        them. Restricted likelihood, where they go on to mean what they do, has this for hundreds worse than it is.
+        """
+        home: Point = state.memory["home"]
+        met = {home.network.graph.fingerprint: home.score}  # what else was met may have been fitted badly
+        size = home.network.graph.cardinality
+        large = {a for a in home.network.graph.latents if size[a] > LARGE}
+        listed = self._losing(task, state) if large else []
+        some = [[p] for p in listed if p.move.kind == "NE" and large & {*p.move.nodes[:2]}]
+        for i in range(0, len(some), _BUNDLE):
+            end, by = self._tried(task, home, some[i : i + _BUNDLE], met, rng)
+            if end.score > home.score + GAIN:
+                return end, by
+        return home, []
 
     def _patience(self, state: State, moves: int) -> int:
         """Perturbations in a row that may fail: fewer where moves are few, or where others have been or are ahead."""
@@ -552,16 +581,21 @@ class Swift(SearchMethod):
         return self._another(task, state, rng)
 
     def _look_again(self, task: Task, state: State, rng: Generator) -> tuple[State, Step | None]:
-        """The end, unless a last look at the best tree, with other tables to start from, leads on."""
-        homes: list[Point] = state.memory["homes"]
-        best = max(homes, key=lambda point: point.score)
-        if self.options.tries and best.network.graph.fingerprint not in state.memory["seen"]:
-            seen = [*state.memory["seen"], best.network.graph.fingerprint]
-            ends: list[float] = state.memory["ends"]
-            own = state.to("perturb", seen=seen, anew=True, home=best, goes_on=ends.index(max(ends)))
-            after, made = self._look(task, own, [], rng)
-            if made is not None:
-                return after, made
+        """The end, unless a last look at the best tree, with other tables to start from, leads on.
+
+        Of trees with large latents it is the best few: the way up is long, and another may lead higher.
+        """
+        ends: list[float] = state.memory["ends"]
+        best, *others = sorted((p for p in state.memory["homes"] if p.score in ends), key=lambda point: -point.score)
+        large = [p for p in others[: _LAST - 1] if has_large_latents(p.network.graph)]
+        for home in [best, *large] if self.options.tries else []:
+            name = home.network.graph.fingerprint
+            if name not in state.memory["seen"]:
+                seen = [*state.memory["seen"], name]
+                state = state.to("perturb", seen=seen, anew=True, home=home, goes_on=ends.index(home.score))
+                state, made = self._look(task, state, [], rng)
+                if made is not None:
+                    return state, made
         return over(state), None
 
     def _better_classes(self, task: Task, state: State, rng: Generator) -> Point | None:

@@ -65,7 +65,8 @@ def graphs(state: State) -> list[Graph]:
 
 def largest_latent(state: State) -> int:
     """Most states of a latent in these."""
-    return max(graph.cardinality[a] for graph in graphs(state) for a in graph.latents if a not in graph.observed)
+    sizes = (graph.cardinality[a] for graph in graphs(state) for a in graph.latents if a not in graph.observed)
+    return max(sizes, default=1)
 
 
 def n_starts(state: State) -> int:
