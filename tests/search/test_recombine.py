@@ -129,6 +129,7 @@ def test_starts_are_different():
         kinds = [kind_of(i, 12, largest=largest) for i in range(5)]
         assert len(set(kinds)) == 5 and {"pieces", "star"} == {kind for kind, _ in kinds}
         assert "pieces" not in {kind for kind, _ in (kind_of(i, 5, largest=largest) for i in range(12))}
+    assert kind_of(2, 7) == ("star", 16)  # too few variables for pieces: otherwise small trees agree too soon
     many = [kind_of(i, 6, largest=7)[1] for i in range(8)]
     assert many[:2] == [2, 3] and sum(size > 8 for size in many) >= 4  # few states first, then many
     for largest in (2, 4):  # stars of very many states would be dear and would not help

@@ -18,7 +18,7 @@ Generator = np.random.Generator
 
 LEAST_PIECE = 4
 """Least variables of a piece of a start that is put together."""
-FEW, MANY = (2, 3, 4, 5, 8, 12), (16, 8, 12, 20, 16, 10)
+FEW, MANY = (2, 3, 16, 4, 5, 8, 12), (16, 8, 12, 20, 16, 10)
 """States of the stars that climbs begin from as long as they end alike, and where they do not; the latter for latents
 of seven states or more, fewer for smaller ones."""
 LADDER = (2, 3, 4, 5, 6, 8, 10, 12, 16, 20, 24, 32)
@@ -28,9 +28,10 @@ LADDER = (2, 3, 4, 5, 6, 8, 10, 12, 16, 20, 24, 32)
 def kind_of(number: int, n_variables: int, *, largest: int | None = None) -> tuple[str, int]:
     """What a start begins with: ("star", its states) or ("pieces", their size).
 
-    As long as earlier starts have ended alike stars have few states. Where they have not, climbs that come down from
-    many states end at others than those that go up. ``largest`` are then the most states of a latent so far: stars have
-    up to three times as many. More would take longer and not help where latents are small.
+    As long as earlier starts have ended alike stars have few states, but for the third where variables are too few for
+    pieces: climbs that come down from many states end at other trees than those that go up. If earlier starts have not
+    ended alike, ``largest`` are the most states of a latent so far: stars have up to three times as many. More would
+    take longer and not help where latents are small.
 
     Examples
     --------
@@ -40,14 +41,13 @@ def kind_of(number: int, n_variables: int, *, largest: int | None = None) -> tup
     ([16, 8, 12, 20, 16], [7, 4, 5, 9, 7])
     """
     turn, kind = divmod(number - 2, 5)
-    if number >= 2 and n_variables >= 2 * LEAST_PIECE:
-        if kind == 0:
-            return "pieces", max(LEAST_PIECE, n_variables // (3 - turn % 2))
-        number -= turn + 1
+    pieces = turn + 1 if number >= 2 and n_variables >= 2 * LEAST_PIECE else 0
+    if pieces and kind == 0:
+        return "pieces", max(LEAST_PIECE, n_variables // (3 - turn % 2))
     if number < 2 or largest is None:
         return "star", FEW[number % len(FEW)]
     share = min(1.0, 3 * largest / max(MANY))
-    return "star", max(4, round(share * MANY[(number - 2) % len(MANY)]))
+    return "star", max(4, round(share * MANY[(number - pieces - 2) % len(MANY)]))
 
 
 def latent_classes(task: Task, refitted: Callable[[Task, Point, Generator], Point], rng: Generator) -> Point:
