@@ -35,7 +35,7 @@ local moves, looks first where the last step changed something, and ends when no
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -45,19 +45,18 @@ from .._model import Model
 from .._table import Table
 from .._trace import Step
 from .._tree import Tree
-from ..cardinality import adapt
 from ..errors import ParameterError
-from ..estimation import Fit, em, evaluate, restart_em
+from ..estimation import evaluate
 from . import _wide_start as wide_start
-from ._beliefs import Beliefs
-from ._evaluation import names_of, renumbered, whole
+from ._evaluation import names_of, renumbered
 from ._independence import independent
 from ._network import Network
-from ._proposals import Proposal, carried_out, divide, near, propose, together
+from ._proposals import Proposal, carried_out, divide, near, together
 from ._recombine import children
 from ._relocate import PLACES
 from ._restricted import regularised
 from ._starts import kind_of, latent_classes, under, with_more_states
+from ._swift_climb import Climber, beliefs_of
 from ._swift_memory import (
     CLIMBS,
     FRESH,
@@ -78,8 +77,8 @@ from ._swift_memory import (
     sure,
     with_home,
 )
-from ._swift_options import PIECE, WIDE, SwiftOptions
-from ._task import SAME, Point, SearchMethod, State, Task
+from ._swift_options import PIECE, WIDE
+from ._task import SAME, Point, State, Task
 
 Generator = np.random.Generator
 
@@ -88,26 +87,16 @@ FEW_PLACES = 32
 LITTLE = 1e-5
 """A tree of many variables is looked at as a whole again if its score has risen by this share since the last time."""
 
-_FLOOR = 1e-5
-"""Probabilities of zero could not be left again by EM: they start from here."""
 _MOST_MOVES = 5
 """Moves of one perturbation."""
 _RANKS = (3.0, 100.0)
 """How far down the list of moves a perturbation reaches: a number between these, drawn anew each time."""
-_MANY_STATES = 4
-"""States of a latent from which on they are split and merged one by one; with fewer, the moves leave out no state."""
 _HOPS = 8
 """How often splitting and merging the states of a large latent begins anew from others, at the first end of a climb."""
 _REGION = 6
 """Least latents of the part of a tree that a perturbation stays within; up to all of them, drawn anew each time."""
 _LOSS = (20.0, 0.1)
 """Moves are listed that lose no more than this, and this share of what the tree gains on independence."""
-_RANDOM_STARTS = 16
-"""Random starts of EM for the tree that a start has come to, and for latent class models to start from."""
-_CLOSELY: Mapping[str, Any] = {"tol": 0.005, "max_iterations": 200}
-"""How closely the tree that a start ends at is fitted."""
-_FINALISTS = 4
-"""So many of them are run to the end."""
 _CHILDREN = 60
 """Most recombinations with the ends of other starts that are fitted when a start is over."""
 _BUNDLE = 4
@@ -125,8 +114,6 @@ _SHARE = 0.7
 _AGAIN, _BEHIND = 0.2, 0.3
 """The same, as a part: for a start that has come to where another ended, if that can be enlarged, and for one that is
 behind."""
-_WIDEST, _NARROWEST = 0.1, 1e-3
-"""Messages that differ by less than a standard error of a share, within these bounds, are one to judge moves."""
 _SMALL = 4
 """Trees of no more latents are enlarged more often, and by more."""
 _LAST = 3
@@ -135,10 +122,8 @@ _DRAWS = 8
 """Draws of a perturbation that was not tried before."""
 
 
-class Swift(SearchMethod):
+class Swift(Climber):
     """Our own search; see the top of this module."""
-
-    Options = SwiftOptions
 
     def __init__(self, options: Any = None) -> None:
         super().__init__(options)
@@ -262,68 +247,6 @@ class Swift(SearchMethod):
         passed = {**state.memory["passed"], here.network.graph.fingerprint: here.score}
         return state.to("perturb", home=home, seed=int(rng.integers(2**32)), looked=False, passed=passed)
 
-    def _end(self, task: Task, point: Point, rng: Generator) -> Point:
-        """Where a climb ends."""
-        while True:
-            task.check_time()
-            after, done, _ = self._improved(task, point, rng, n_jobs=1)
-            if not done:
-                after = self._adapted(task, point, rng)
-                if after.score <= point.score + SAME:
-                    return point
-            point = after
-
-    def _improved(
-        self, task: Task, here: Point, rng: Generator, *, n_jobs: int, **how: Any
-    ) -> tuple[Point, list[Proposal], int]:
-        """Where a bundle of moves leads, the moves, and how many there were; no moves if none gains."""
-        found = self._proposals(task, here, rng, n_jobs=n_jobs, **how)
-        cuts = [p for p in found if p.move.cuts]  # last: what is cut off early is rarely found a better place
-        point, done = self._bundle(task, here, [p for p in found if not p.move.cuts], n_jobs)
-        if not done:
-            point, done = self._bundle(task, here, cuts, n_jobs)
-        return point, done, len(found)
-
-    def _proposals(self, task: Task, point: Point, rng: Generator, **how: Any) -> list[Proposal]:
-        return propose(task, _beliefs(task, point), rng, cuts=self.options.cuts, **how)
-
-    def _bundle(
-        self, task: Task, here: Point, found: Sequence[Proposal], n_jobs: int, avoid: Collection[str] = ()
-    ) -> tuple[Point, list[Proposal]]:
-        """Carry out what can be done together; if that does not pay, a third of it, and so on."""
-        most, tries = None, 0
-        left = list(found)
-        while left and tries < 5:
-            network, done = carried_out(together(left, here.network.graph, most), here.network)
-            if not avoid or network.graph.fingerprint not in avoid:
-                point = self._fitted(task, network, n_jobs)
-                if point.score > here.score + GAIN:
-                    return point, done
-                tries += 1
-            if len(done) > 1:
-                most = max(1, len(done) // 3)
-            else:
-                left = [p for p in left if p not in done] if done else left[1:]
-        return here, []
-
-    def _adapted(self, task: Task, here: Point, rng: Generator, hops: int = 0) -> Point:
-        """The same tree with other states: of one latent after the other they are split and merged while that gains."""
-        tree, best = here.fit.model.tree, here.fit
-
-        def worth(fit: Fit) -> float:
-            return task.criterion.estimate(fit.log_likelihood, fit.model.tree)
-
-        states = {tree.names[z]: int(tree.cardinality[z]) for z in tree.latent}
-        for name in [name for name, k in states.items() if k >= _MANY_STATES]:
-            task.check_time()
-            own = hops if states[name] > LARGE else 0
-            found = adapt(best.model, task.table, name, rng=rng, score=worth, hops=own, budget=task.clock)
-            best = found if worth(found) > worth(best) + GAIN else best
-        task.check_time()  # what was broken off is left for another time
-        if best is here.fit:
-            return here
-        return self._fitted(task, regularised(Network.from_model(best.model)), task.n_jobs)
-
     # ---- perturbing -----------------------------------------------------------------------------------------------
 
     def _perturb(self, task: Task, state: State, rng: Generator) -> tuple[State, Step | None]:
@@ -369,7 +292,7 @@ class Swift(SearchMethod):
         some = [] if is_behind(state) else losing[:_SINGLE]
         # other states and divisions may have been met before and fitted badly
         single = [p for p in some if p.move.kind in _STATES or _after(p, home) not in known]
-        for p in [*single, *divide(task, _beliefs(task, home), rng, most=_DIVIDED)]:
+        for p in [*single, *divide(task, beliefs_of(task, home), rng, most=_DIVIDED)]:
             task.check_time()
             network, done = carried_out([p], home.network)
             point = self._fitted(task, network, task.n_jobs)
@@ -408,11 +331,14 @@ class Swift(SearchMethod):
         """Perturbations in a row that may fail: fewer where moves are few, or where others have been or are ahead."""
         home: Point = state.memory["home"]
         most: int = self.options.tries
-        if ended_there(state) and can_enlarge(home.network.graph):
-            share = _AGAIN if len(home.network.graph.latents) > _SMALL else 0.0  # such are enlarged more often instead
-        else:
+        graph = home.network.graph
+        if not (ended_there(state) and can_enlarge(graph)):
             share = _BEHIND if is_behind(state) else 1.0
-        return min(most, max(1, int(share * min(most, _SHARE * moves)))) if share else 0
+        elif len(graph.latents) > _SMALL:
+            share = _AGAIN
+        else:
+            return 0  # it is enlarged more often instead
+        return min(most, max(1, int(share * min(most, _SHARE * moves))))
 
     def _losing(self, task: Task, state: State) -> list[Proposal]:
         """All moves from home, those included that lose, the best first; found once for each home."""
@@ -480,15 +406,6 @@ class Swift(SearchMethod):
             around |= near(point.network.graph, after.network.graph, done)
             point = after
 
-    def _refitted(self, task: Task, home: Point, rng: Generator) -> Point:
-        """The same tree, fitted from random starts; beside the present fit they would be given up too early."""
-        own = {"n_init": _RANDOM_STARTS, "finalists": _FINALISTS, "tol": self.options.tol}
-        steps, jobs = self.options.iterations, task.n_jobs
-        fit = restart_em(
-            home.fit.model, task.table, rng=rng, max_iterations=steps, n_jobs=jobs, budget=task.clock, **own
-        )
-        return Point(whole(fit), task.criterion(fit))
-
     def _enlarged(self, task: Task, state: State, rng: Generator) -> Point | None:
         """Where climbs from trees with more states for all latents end, drawn at random; None if no better than home.
 
@@ -512,12 +429,6 @@ class Swift(SearchMethod):
 
         best = max(task.map(end, sizes, rng, stage="perturbations"), key=lambda point: point.score)
         return best if best.score > home.score + SAME else None
-
-    def _converged(self, task: Task, home: Point) -> Point:
-        """The same tree fitted more closely, so that ends can be compared."""
-        fit = whole(em(home.fit.model, task.table, budget=task.clock, n_jobs=task.n_jobs, **_CLOSELY))
-        point = Point(fit, task.criterion(fit))
-        return point if point.score > home.score else home
 
     def _recombined(self, task: Task, state: State) -> Point | None:
         """Where this start has come to, with parts as others ended, as long as that gains; None if no better than all.
@@ -606,23 +517,9 @@ class Swift(SearchMethod):
         point = latent_classes(task, self._refitted, rng)
         return point if point.score > state.score + SAME else None
 
-    def _fitted(self, task: Task, network: Network, n_jobs: int) -> Point:
-        """All probabilities fitted; the nodes keep their numbers."""
-        order, _ = network.graph.rooted()
-        model = network.to_model(task.table.variables, least=_FLOOR)
-        # the likelihood of many variables creeps up somewhere all the time
-        tol = self.options.tol * max(1.0, task.table.n_variables / WIDE)
-        steps = self.options.iterations
-        fit = whole(em(model, task.table, tol=tol, max_iterations=steps, budget=task.clock, n_jobs=n_jobs))
-        return Point(fit, task.criterion(fit), tuple(order))
-
     def forecast(self, task: Task) -> str | None:
         """How long a tree of many variables may take, and what it needs, if that is much."""
         return wide_start.forecast(task) if _wide(task) and task.start is None else None
-
-
-def _beliefs(task: Task, point: Point) -> Beliefs:
-    return Beliefs(point.network, task.table, width=min(_WIDEST, max(_NARROWEST, task.table.n**-0.5)))
 
 
 def _wide(task: Task) -> bool:
