@@ -13,8 +13,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
-from scipy.sparse.csgraph import minimum_spanning_tree
 
 from .._table import Table
 from .._types import FloatArray
@@ -62,6 +60,9 @@ _Edges = tuple[FloatArray, NDArray[np.intp], NDArray[np.intp]]
 
 def _joined(tree: _Edges, a: _Block, b: _Block, block: FloatArray, n: int) -> _Edges:
     """The best tree of those pairs that were in it, and of a block of new ones."""
+    from scipy import sparse  # which takes longer to load than a search of few variables, where no pieces are made
+    from scipy.sparse.csgraph import minimum_spanning_tree
+
     new = block > tree[0].min() if len(tree[0]) == n - 1 else np.ones(block.shape, dtype=bool)
     if a is b:
         new &= ~np.tri(len(block), dtype=bool)
@@ -146,6 +147,8 @@ def _sparsely(table: Table, a: _Block, b: _Block) -> FloatArray:
 
 
 def _ones(table: Table, block: _Block) -> Any:
+    from scipy import sparse
+
     own = block.variables
     at = [np.flatnonzero(table.codes[:, v] == x) for row in block.values[1:] for v, x in zip(own, row, strict=True)]
     ends = np.cumsum([0, *map(len, at)])
