@@ -31,7 +31,7 @@ OnStep = Callable[[Step], None]
 HELD_OUT = "holdout"
 """The score of searches that estimate by themselves."""
 
-_MEMORY = 3
+_MEMORY = 4
 """Raised when searches come to remember other things: a checkpoint from before is refused."""
 
 

@@ -71,6 +71,7 @@ from ._swift_memory import (
     is_behind,
     known_end,
     largest_latent,
+    n_found,
     n_starts,
     no_better,
     over,
@@ -101,7 +102,7 @@ _CHILDREN = 60
 """Most recombinations with the ends of other starts that are fitted when a start is over."""
 _BUNDLE = 4
 """Most perturbations that are tried side by side, whatever the threads."""
-_SINGLE = 24
+_SINGLE = 32
 """Single moves after which all probabilities are fitted, the best first, when the first perturbations have failed."""
 _DIVIDED = 12
 """Divisions of latents after which they are fitted then, too, out of many more than are listed otherwise."""
@@ -266,7 +267,9 @@ class Swift(Climber):
         drawn = self._drawn(losing, home, met, rng, min(_BUNDLE, patience - state.memory["missed"]))
         if not drawn:
             return self._next_start(task, state, rng)
-        end, by = self._tried(task, home, drawn, met, rng)
+        end, by, passed = self._tried(task, home, drawn, met, rng)
+        for there, score in passed:
+            met[there] = max(score, met.get(there, -np.inf))
         missed = 0 if end.score > home.score + SAME else state.memory["missed"] + len(drawn)
         state = state.to("perturb", met=met, missed=missed)
         if end.score > home.score + GAIN:
@@ -274,24 +277,27 @@ class Swift(Climber):
         return state, None
 
     def _tried(
-        self, task: Task, home: Point, drawn: Sequence[list[Proposal]], met: dict[str, float], rng: Generator
-    ) -> tuple[Point, list[Proposal]]:
-        """Where the best of some perturbations ends, and which it was; what they pass is added to ``met``."""
+        self, task: Task, home: Point, drawn: Sequence[list[Proposal]], met: Mapping[str, float], rng: Generator
+    ) -> tuple[Point, list[Proposal], list[tuple[str, float]]]:
+        """Where the best of some perturbations ends, which it was, and the structures that all of them pass."""
         results = task.map(lambda few, rng: self._around(task, home, few, met, rng), drawn, rng, stage="perturbations")
-        for name, score in (own for _, passed in results for own in passed):
-            met[name] = max(score, met.get(name, -np.inf))
         best = max(range(len(results)), key=lambda i: results[i][0].score)
-        return results[best][0], drawn[best]
+        return results[best][0], drawn[best], [own for _, passed in results for own in passed]
 
     def _look(self, task: Task, state: State, losing: Sequence[Proposal], rng: Generator) -> tuple[State, Step | None]:
         """Fit all probabilities after single moves, which restricted likelihood may have for worse than they are."""
         home: Point = state.memory["home"]
         met = dict(state.memory["met"])
         best, by = home, losing[:0]
-        known = no_better(met, home)
+        known, graph = no_better(met, home), home.network.graph
         some = [] if is_behind(state) else losing[:_SINGLE]
         # other states and divisions may have been met before and fitted badly
         single = [p for p in some if p.move.kind in _STATES or _after(p, home) not in known]
+        if len(graph.latents) <= _SMALL and can_enlarge(graph):  # there a climb around each costs little more
+            end, one = self._climbed_around(task, home, some, rng)
+            if one:
+                return _moved(state, home, end, one, len(losing), missed=0)
+            single = [p for p in some if p.move.kind in _STATES]
         for p in [*single, *divide(task, beliefs_of(task, home), rng, most=_DIVIDED)]:
             task.check_time()
             network, done = carried_out([p], home.network)
@@ -304,9 +310,14 @@ class Swift(Climber):
             met[name] = max(point.score, met.get(name, -np.inf))
             if point.score > best.score + GAIN:
                 best, by = point, done
-        if not by and (not is_behind(state) or state.memory["goes_on"] is not None):
-            best, by = self._narrowed(task, state, rng)
         state = state.to("perturb", met=met)
+        ahead = not is_behind(state) or state.memory["goes_on"] is not None
+        if not by and ahead and has_large_latents(graph):
+            other = self._adapted(task, home, rng, hops=_HOPS, least=2)
+            if other.score > home.score + SAME:
+                made = other.step("perturb", "states", "states split and merged, from several beginnings")
+                return _reached(state.to("climb", missed=0), other), made
+            best, by = self._narrowed(task, state, rng)
         return _moved(state, home, best, by, len(losing), missed=0) if by else (state, None)
 
     def _narrowed(self, task: Task, state: State, rng: Generator) -> tuple[Point, Sequence[Proposal]]:
@@ -316,14 +327,22 @@ class Swift(Climber):
         them. Restricted likelihood, where they go on to mean what they do, has this for hundreds worse than it is.
         """
         home: Point = state.memory["home"]
-        met = {home.network.graph.fingerprint: home.score}  # what else was met may have been fitted badly
         size = home.network.graph.cardinality
         large = {a for a in home.network.graph.latents if size[a] > LARGE}
-        listed = self._losing(task, state) if large else []
-        some = [[p] for p in listed if p.move.kind == "NE" and large & {*p.move.nodes[:2]}]
+        some = [p for p in self._losing(task, state) if p.move.kind == "NE" and large & {*p.move.nodes[:2]}]
+        return self._climbed_around(task, home, some, rng)
+
+    def _climbed_around(
+        self, task: Task, home: Point, some: Sequence[Proposal], rng: Generator
+    ) -> tuple[Point, Sequence[Proposal]]:
+        """Where a climb around one of some moves leads that ends higher, and the move; no move if none does.
+
+        Each is on its own: what others have met on their way may have been fitted badly there.
+        """
+        met = {home.network.graph.fingerprint: home.score}
         for i in range(0, len(some), _BUNDLE):
-            end, by = self._tried(task, home, some[i : i + _BUNDLE], met, rng)
-            if end.score > home.score + GAIN:
+            end, by, _ = self._tried(task, home, [[p] for p in some[i : i + _BUNDLE]], met, rng)
+            if end.score > home.score + SAME:
                 return end, by
         return home, []
 
@@ -332,6 +351,8 @@ class Swift(Climber):
         home: Point = state.memory["home"]
         most: int = self.options.tries
         graph = home.network.graph
+        if graph.fingerprint in state.memory["again"]:
+            return most
         if not (ended_there(state) and can_enlarge(graph)):
             share = _BEHIND if is_behind(state) else 1.0
         elif len(graph.latents) > _SMALL:
@@ -418,14 +439,16 @@ class Swift(Climber):
             return None
         again = ended_there(state)
         if len(graph.latents) <= _SMALL:
-            sizes = [2, 3, 3] if again else [1, 2, 3, 3]
+            sizes = [3, 3] if again else [1, 2, 3, 3]
         else:
             sizes = [1 + state.memory["start"] % 2] if again else [1, 2]
+
+        known = {p.network.graph.fingerprint: p.score for p in [home, *state.memory["homes"]]}
 
         def end(more: int, own: Generator) -> Point:
             model = with_more_states(graph, more, task.table, own)
             point = self._refitted(replace(task, n_jobs=1), Point(evaluate(model, task.table), -np.inf), own)
-            return self._end(replace(task, n_jobs=1), point, own)
+            return self._end(replace(task, n_jobs=1), point, own, known)
 
         best = max(task.map(end, sizes, rng, stage="perturbations"), key=lambda point: point.score)
         return best if best.score > home.score + SAME else None
@@ -479,8 +502,8 @@ class Swift(Climber):
         ways = {**state.memory["ways"], **{there: [score, name] for there, score in state.memory["passed"].items()}}
         own = {**START, "ends": ends, "homes": homes, "ways": ways, "start": state.memory["start"]}
         state = state.to("climb", **own)
-        best, number, same = max(ends), n_starts(state), alike(state)
-        enough = sum(end > best - SAME for end in ends) >= agree and (same or agree == 1 or number >= MIXED)
+        number, same = n_starts(state), alike(state)
+        enough = n_found(state) >= agree and (same or agree == 1 or number >= MIXED)
         if not enough and state.memory["waiting"]:
             return self._go_on(state, rng)
         if number >= starts or enough or task.start is not None:
@@ -507,6 +530,12 @@ class Swift(Climber):
                 state, made = self._look(task, state, [], rng)
                 if made is not None:
                     return state, made
+        _, agree, _ = self.options.limits(task.table.n_variables)
+        name = best.network.graph.fingerprint
+        if self.options.tries and name not in state.memory["again"] and n_found(state) < agree:
+            again = [*state.memory["again"], name]
+            goes_on = ends.index(best.score)
+            return state.to("perturb", again=again, home=best, goes_on=goes_on, missed=0, looked=True), None
         return over(state), None
 
     def _better_classes(self, task: Task, state: State, rng: Generator) -> Point | None:

@@ -39,10 +39,12 @@ class Climber(SearchMethod):
 
     Options = SwiftOptions
 
-    def _end(self, task: Task, point: Point, rng: Generator) -> Point:
-        """Where a climb ends."""
+    def _end(self, task: Task, point: Point, rng: Generator, known: Mapping[str, float]) -> Point:
+        """Where a climb ends; it need not go on from trees with their scores that others are known to have ended at."""
         while True:
             task.check_time()
+            if abs(point.score - known.get(point.network.graph.fingerprint, -np.inf)) < SAME:
+                return point
             after, done, _ = self._improved(task, point, rng, n_jobs=1)
             if not done:
                 after = self._adapted(task, point, rng)
@@ -83,18 +85,21 @@ class Climber(SearchMethod):
                 left = [p for p in left if p not in done] if done else left[1:]
         return here, []
 
-    def _adapted(self, task: Task, here: Point, rng: Generator, hops: int = 0) -> Point:
-        """The same tree with other states: of one latent after the other they are split and merged while that gains."""
+    def _adapted(self, task: Task, here: Point, rng: Generator, hops: int = 0, least: int = LARGE) -> Point:
+        """The same tree with other states: of one latent after the other they are split and merged while that gains.
+
+        For latents of more states than ``least`` this begins anew from others, so many times.
+        """
         tree, best = here.fit.model.tree, here.fit
 
         def worth(fit: Fit) -> float:
             return task.criterion.estimate(fit.log_likelihood, fit.model.tree)
 
         states = {tree.names[z]: int(tree.cardinality[z]) for z in tree.latent}
-        for name in [name for name, k in states.items() if k >= _MANY_STATES]:
+        own_hops = {name: hops if k > least else 0 for name, k in states.items()}
+        for name in [name for name, k in states.items() if k >= _MANY_STATES or own_hops[name]]:
             task.check_time()
-            own = hops if states[name] > LARGE else 0
-            found = adapt(best.model, task.table, name, rng=rng, score=worth, hops=own, budget=task.clock)
+            found = adapt(best.model, task.table, name, rng=rng, score=worth, hops=own_hops[name], budget=task.clock)
             best = found if worth(found) > worth(best) + GAIN else best
         task.check_time()  # what was broken off is left for another time
         if best is here.fit:

@@ -18,6 +18,8 @@ GAIN = 0.01
 """Least gain of a step."""
 CLIMBS, MIXED = 7, 5
 """Starts that climb before the best of them is perturbed, and starts there are at least, where not all end alike."""
+VAIN = 3
+"""Climbs in a row that led no higher: then no other start climbs before the best is perturbed."""
 
 FRESH: Mapping[str, Any] = {
     "start": 0,  # which start this is
@@ -25,6 +27,7 @@ FRESH: Mapping[str, Any] = {
     "waiting": [],  # starts that have climbed and are not perturbed yet: [which start, where it has come to]
     "homes": [],  # their trees, each once
     "seen": [],  # the trees that a last look was taken at
+    "again": [],  # the trees that were perturbed once more at the end
     "ways": {},  # trees that earlier starts were perturbed at, their scores, and the trees they ended at
     "met": {},  # structures that were met so far, and their best scores
 }
@@ -74,6 +77,12 @@ def n_starts(state: State) -> int:
     return len(state.memory["ends"]) + len(state.memory["waiting"])
 
 
+def n_found(state: State) -> int:
+    """Starts that ended at the best score met."""
+    ends: list[float] = state.memory["ends"]
+    return sum(end > max(ends) - SAME for end in ends)
+
+
 def has_large_latents(graph: Graph) -> bool:
     """Whether a latent has so many states that random tables for it lead nowhere."""
     return any(graph.cardinality[a] > LARGE for a in graph.latents if a not in graph.observed)
@@ -117,11 +126,12 @@ def known_end(state: State, here: Point) -> Point | None:
 
 
 def sure(state: State, agree: int) -> bool:
-    """Whether so many starts have climbed to the best score met that it is time to perturb it."""
+    """Whether it is time to perturb the best: enough starts have climbed to it, or the last ones led no higher."""
     scores = [point.score for _, point in state.memory["waiting"]]
     if alike(state):
         return len(scores) > 1
-    return len(scores) >= MIXED and sum(score > max(scores) - SAME for score in scores) >= agree
+    found = [i for i, score in enumerate(scores) if score > max(scores) - SAME]
+    return len(scores) > found[0] + VAIN or (len(scores) >= MIXED and len(found) >= agree)
 
 
 def over(state: State) -> State:
