@@ -9,25 +9,26 @@ either.
 
 There are several *starts*: a climb from a star of two states and one from three, and where these end at different
 scores others from trees of pieces and from stars of many states (:mod:`latentree.search._starts`), until several have
-come to the best score met. Climbs are cheap, so they come first. The best tree that they led to goes on. It now climbs
-with more moves: states and unions from random tables, divisions of a latent in two, branches that need not know all its
-states, and the states of a large latent from several beginnings.
+come to the best score met or the last ones have led no higher. Climbs are cheap, so they come first. The best tree that
+they led to goes on. It now climbs with more moves: states and unions from random tables, divisions of a latent in two,
+branches that need not know all its states, and the states of a large latent from several beginnings.
 
 Where that ends the tree is *perturbed*: a few moves that lose are carried out in one part of it, those that lose least
 being the likeliest, and it climbs again around them; what ends higher is kept. It does not go back to structures that
 are known and no better, and gives up when what is left to gain would not do. When the first perturbations have failed,
-all probabilities are fitted after each of the likeliest single moves, and after the likeliest of all *divisions* of a
-latent, which restricted likelihood has for much worse than they are; and the neighbours of a large latent are
-*narrowed* one by one, so that they tell fewer of its states apart. The start is over when so many perturbations in a
-row have not led higher, and neither have random starts of EM, *recombination* with the ends of earlier starts
-(:mod:`latentree.search._recombine`), nor *enlargement*: climbs from the same tree with one and with two more states for
-every latent, drawn at random.
+all probabilities are fitted after each of the likeliest single moves (in a small tree it climbs around each), and after
+the likeliest of all *divisions* of a latent, which restricted likelihood has for much worse than they are; if there is
+a large latent, all get other states from several beginnings, and its neighbours are *narrowed* one by one, so that they
+tell fewer of its states apart. The start is over when so many perturbations in a row have not led higher, and neither
+have random starts of EM, *recombination* with the ends of earlier starts (:mod:`latentree.search._recombine`), nor
+*enlargement*: climbs from the same tree with one and with two more states for every latent, drawn at random.
 
 Then the next best tree goes on, or else another start is made, until several have ended at the best score or there have
 been enough of them. How many did so is told with the result. A tree that an earlier start was perturbed at goes where
 that one went. Starts that are behind, or have come to where another ended, are perturbed less. Where starts have ended
-at different scores a last look is taken at divisions of the best tree, and at the neighbours of large latents. Whatever
-they find, the search does not end below the best latent class model, as far as few starts of EM find it.
+at different scores a last look is taken at divisions of the best tree, and at the neighbours of large latents; and if
+too few have found it, it is perturbed once more. Whatever they find, the search does not end below the best latent
+class model, as far as few starts of EM find it.
 
 Of many variables it first makes a tree from pieces (:mod:`latentree.search._wide_start`). It climbs from there once, by
 local moves, looks first where the last step changed something, and ends when nothing gains.
