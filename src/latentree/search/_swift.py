@@ -18,10 +18,11 @@ being the likeliest, and it climbs again around them; what ends higher is kept. 
 are known and no better, and gives up when what is left to gain would not do. When the first perturbations have failed,
 all probabilities are fitted after each of the likeliest single moves (in a small tree it climbs around each), and after
 the likeliest of all *divisions* of a latent, which restricted likelihood has for much worse than they are; if there is
-a large latent, all get other states from several beginnings, and its neighbours are *narrowed* one by one, so that they
-tell fewer of its states apart. The start is over when so many perturbations in a row have not led higher, and neither
-have random starts of EM, *recombination* with the ends of earlier starts (:mod:`latentree.search._recombine`), nor
-*enlargement*: climbs from the same tree with one and with two more states for every latent, drawn at random.
+a large latent, all of three states and more get others from several beginnings, and its neighbours are *narrowed* one
+by one, so that they tell fewer of its states apart. The start is over when so many perturbations in a row have not led
+higher, and neither have random starts of EM, *recombination* with the ends of earlier starts
+(:mod:`latentree.search._recombine`), nor *enlargement*: climbs from the same tree with one and with two more states for
+every latent, drawn at random.
 
 Then the next best tree goes on, or else another start is made, until several have ended at the best score or there have
 been enough of them. How many did so is told with the result. A tree that an earlier start was perturbed at goes where
@@ -94,7 +95,8 @@ _MOST_MOVES = 5
 _RANKS = (3.0, 100.0)
 """How far down the list of moves a perturbation reaches: a number between these, drawn anew each time."""
 _HOPS = 8
-"""How often splitting and merging the states of a large latent begins anew from others, at the first end of a climb."""
+"""How often splitting and merging states begins anew from others: of a large latent at the first end of a climb, of
+all that have three or more beside one where single moves are looked at."""
 _REGION = 6
 """Least latents of the part of a tree that a perturbation stays within; up to all of them, drawn anew each time."""
 _LOSS = (20.0, 0.1)
@@ -104,7 +106,8 @@ _CHILDREN = 60
 _BUNDLE = 4
 """Most perturbations that are tried side by side, whatever the threads."""
 _SINGLE = 32
-"""Single moves after which all probabilities are fitted, the best first, when the first perturbations have failed."""
+"""Single moves, the best first, after which all probabilities are fitted, or around which a small tree climbs, when the
+first perturbations have failed."""
 _DIVIDED = 12
 """Divisions of latents after which they are fitted then, too, out of many more than are listed otherwise."""
 _STATES = ("SI", "SD")
@@ -117,7 +120,7 @@ _AGAIN, _BEHIND = 0.2, 0.3
 """The same, as a part: for a start that has come to where another ended, if that can be enlarged, and for one that is
 behind."""
 _SMALL = 4
-"""Trees of no more latents are enlarged more often, and by more."""
+"""Trees of no more latents are enlarged more often, and by more, and climb around each single move."""
 _LAST = 3
 """Ends that a last look is taken at, if they have large latents; otherwise at the best alone."""
 _DRAWS = 8
@@ -129,7 +132,7 @@ class Swift(Climber):
 
     def __init__(self, options: Any = None) -> None:
         super().__init__(options)
-        self._listed: tuple[Model, list[Proposal]] | None = None
+        self._listed: tuple[Model, int, list[Proposal]] | None = None
 
     def init(self, task: Task, rng: Generator) -> State:
         """The latent class model with two states, a tree of pieces, or the model the user gave."""
@@ -286,19 +289,35 @@ class Swift(Climber):
         return results[best][0], drawn[best], [own for _, passed in results for own in passed]
 
     def _look(self, task: Task, state: State, losing: Sequence[Proposal], rng: Generator) -> tuple[State, Step | None]:
-        """Fit all probabilities after single moves, which restricted likelihood may have for worse than they are."""
+        """Look closely at what restricted likelihood may have for worse than it is; see the top of this module."""
         home: Point = state.memory["home"]
-        met = dict(state.memory["met"])
-        best, by = home, losing[:0]
-        known, graph = no_better(met, home), home.network.graph
+        graph, met = home.network.graph, dict(state.memory["met"])
         some = [] if is_behind(state) else losing[:_SINGLE]
+        if len(graph.latents) <= _SMALL and can_enlarge(graph):  # there a climb around each costs little more
+            best, by = self._climbed_around(task, home, some, rng)
+            some = [p for p in some if p.move.kind in _STATES]
+        else:
+            best, by = home, losing[:0]
+        if not by:
+            best, by = self._fitted_in_full(task, home, some, met, rng)
+        state = state.to("perturb", met=met)
+        ahead = not is_behind(state) or state.memory["goes_on"] is not None
+        if not by and ahead and has_large_latents(graph):
+            other = self._adapted(task, home, rng, hops=_HOPS, least=2)
+            if other.score > home.score + SAME:
+                made = other.step("perturb", "states", "states split and merged, from several beginnings")
+                return _reached(state.to("climb", missed=0), other), made
+            best, by = self._narrowed(task, state, rng)
+        return _moved(state, home, best, by, len(losing), missed=0) if by else (state, None)
+
+    def _fitted_in_full(
+        self, task: Task, home: Point, some: Sequence[Proposal], met: dict[str, float], rng: Generator
+    ) -> tuple[Point, Sequence[Proposal]]:
+        """The best after all probabilities are fitted after one of some moves, or after a division; what is ``met``."""
+        best, by = home, some[:0]
+        known = no_better(met, home)
         # other states and divisions may have been met before and fitted badly
         single = [p for p in some if p.move.kind in _STATES or _after(p, home) not in known]
-        if len(graph.latents) <= _SMALL and can_enlarge(graph):  # there a climb around each costs little more
-            end, one = self._climbed_around(task, home, some, rng)
-            if one:
-                return _moved(state, home, end, one, len(losing), missed=0)
-            single = [p for p in some if p.move.kind in _STATES]
         for p in [*single, *divide(task, beliefs_of(task, home), rng, most=_DIVIDED)]:
             task.check_time()
             network, done = carried_out([p], home.network)
@@ -311,15 +330,7 @@ class Swift(Climber):
             met[name] = max(point.score, met.get(name, -np.inf))
             if point.score > best.score + GAIN:
                 best, by = point, done
-        state = state.to("perturb", met=met)
-        ahead = not is_behind(state) or state.memory["goes_on"] is not None
-        if not by and ahead and has_large_latents(graph):
-            other = self._adapted(task, home, rng, hops=_HOPS, least=2)
-            if other.score > home.score + SAME:
-                made = other.step("perturb", "states", "states split and merged, from several beginnings")
-                return _reached(state.to("climb", missed=0), other), made
-            best, by = self._narrowed(task, state, rng)
-        return _moved(state, home, best, by, len(losing), missed=0) if by else (state, None)
+        return best, by
 
     def _narrowed(self, task: Task, state: State, rng: Generator) -> tuple[Point, Sequence[Proposal]]:
         """Let one neighbour of a large latent after the other tell fewer of its states apart, and climb around it.
@@ -343,16 +354,21 @@ class Swift(Climber):
         met = {home.network.graph.fingerprint: home.score}
         for i in range(0, len(some), _BUNDLE):
             end, by, _ = self._tried(task, home, [[p] for p in some[i : i + _BUNDLE]], met, rng)
+            if abs(end.score - home.score) < _NEAR:
+                end = self._converged(task, end)
             if end.score > home.score + SAME:
                 return end, by
         return home, []
 
     def _patience(self, state: State, moves: int) -> int:
-        """Perturbations in a row that may fail: fewer where moves are few, or where others have been or are ahead."""
+        """Perturbations in a row that may fail: fewer where moves are few, or where others have been or are ahead.
+
+        All of them at a tree that is perturbed once more, whatever was tried there before.
+        """
         home: Point = state.memory["home"]
         most: int = self.options.tries
         graph = home.network.graph
-        if graph.fingerprint in state.memory["again"]:
+        if graph.fingerprint in state.memory["once_more"]:
             return most
         if not (ended_there(state) and can_enlarge(graph)):
             share = _BEHIND if is_behind(state) else 1.0
@@ -365,15 +381,16 @@ class Swift(Climber):
     def _losing(self, task: Task, state: State) -> list[Proposal]:
         """All moves from home, those included that lose, the best first; found once for each home."""
         home: Point = state.memory["home"]
-        if self._listed is None or self._listed[0] is not home.fit.model:
+        seed: int = state.memory["seed"]
+        if self._listed is None or self._listed[0] is not home.fit.model or self._listed[1] != seed:
             least, share = _LOSS
             fits = (home.fit, independent(task.table))
             tree, none = (task.criterion.estimate(fit.log_likelihood, fit.model.tree) for fit in fits)
             loss = least + share * max(tree - none, 0.0)
-            own = np.random.default_rng(state.memory["seed"])
+            own = np.random.default_rng(seed)
             found = self._proposals(task, home, own, parallel=True, least=-loss, anew=True, n_jobs=task.n_jobs)
-            self._listed = home.fit.model, found
-        return self._listed[1]
+            self._listed = home.fit.model, seed, found
+        return self._listed[2]
 
     def _drawn(
         self, found: Sequence[Proposal], home: Point, met: Mapping[str, float], rng: Generator, most: int
@@ -443,7 +460,6 @@ class Swift(Climber):
             sizes = [3, 3] if again else [1, 2, 3, 3]
         else:
             sizes = [1 + state.memory["start"] % 2] if again else [1, 2]
-
         known = {p.network.graph.fingerprint: p.score for p in [home, *state.memory["homes"]]}
 
         def end(more: int, own: Generator) -> Point:
@@ -532,11 +548,10 @@ class Swift(Climber):
                 if made is not None:
                     return state, made
         _, agree, _ = self.options.limits(task.table.n_variables)
-        name = best.network.graph.fingerprint
-        if self.options.tries and name not in state.memory["again"] and n_found(state) < agree:
-            again = [*state.memory["again"], name]
-            goes_on = ends.index(best.score)
-            return state.to("perturb", again=again, home=best, goes_on=goes_on, missed=0, looked=True), None
+        name, once_more = best.network.graph.fingerprint, state.memory["once_more"]
+        if self.options.tries and name not in once_more and n_found(state) < min(agree, n_starts(state)):
+            more: dict[str, Any] = {"once_more": [*once_more, name], "goes_on": ends.index(best.score)}
+            return state.to("perturb", home=best, anew=True, looked=True, missed=0, **more), None
         return over(state), None
 
     def _better_classes(self, task: Task, state: State, rng: Generator) -> Point | None:

@@ -40,7 +40,7 @@ class Climber(SearchMethod):
     Options = SwiftOptions
 
     def _end(self, task: Task, point: Point, rng: Generator, known: Mapping[str, float]) -> Point:
-        """Where a climb ends; it need not go on from trees with their scores that others are known to have ended at."""
+        """Where a climb ends: at the latest at a tree and its score that others are ``known`` to have ended at."""
         while True:
             task.check_time()
             if abs(point.score - known.get(point.network.graph.fingerprint, -np.inf)) < SAME:
@@ -88,7 +88,7 @@ class Climber(SearchMethod):
     def _adapted(self, task: Task, here: Point, rng: Generator, hops: int = 0, least: int = LARGE) -> Point:
         """The same tree with other states: of one latent after the other they are split and merged while that gains.
 
-        For latents of more states than ``least`` this begins anew from others, so many times.
+        For latents of more states than ``least`` this begins anew from others, ``hops`` times.
         """
         tree, best = here.fit.model.tree, here.fit
 

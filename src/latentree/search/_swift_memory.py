@@ -27,7 +27,7 @@ FRESH: Mapping[str, Any] = {
     "waiting": [],  # starts that have climbed and are not perturbed yet: [which start, where it has come to]
     "homes": [],  # their trees, each once
     "seen": [],  # the trees that a last look was taken at
-    "again": [],  # the trees that were perturbed once more at the end
+    "once_more": [],  # the trees that were perturbed once more at the end
     "ways": {},  # trees that earlier starts were perturbed at, their scores, and the trees they ended at
     "met": {},  # structures that were met so far, and their best scores
 }
@@ -39,7 +39,7 @@ START: Mapping[str, Any] = {
     "passed": {},  # trees it was perturbed at, and their scores
     "missed": 0,  # perturbations in a row that did not lead higher
     "looked": False,  # whether all probabilities were fitted after single moves from home
-    "goes_on": None,  # which start it continues, after a last look
+    "goes_on": None,  # which start it continues, after a last look or when perturbed once more
     "seed": 0,  # draws the starts of EM for the moves from home
     "active": None,  # where to look first in a tree of many variables
     "swept": None,  # its score when it was last looked at as a whole
