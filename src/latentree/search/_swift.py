@@ -50,7 +50,7 @@ from .._tree import Tree
 from ..errors import ParameterError
 from ..estimation import evaluate
 from . import _wide_start as wide_start
-from ._evaluation import names_of, renumbered
+from ._evaluation import renumbered
 from ._independence import independent
 from ._network import Network
 from ._proposals import Proposal, carried_out, divide, near, together
@@ -73,10 +73,13 @@ from ._swift_memory import (
     is_behind,
     known_end,
     largest_latent,
+    moved,
     n_found,
     n_starts,
     no_better,
     over,
+    reached,
+    settled,
     sure,
     with_home,
 )
@@ -143,7 +146,7 @@ class Swift(Climber):
         if task.start is None and self._piece(task):
             return wide_start.init(task, self._piece(task))
         point = self._start(task, 0, rng)
-        return State(_settled(point), "climb", memory={**FRESH, **START})
+        return State(settled(point), "climb", memory={**FRESH, **START})
 
     def _piece(self, task: Task) -> int:
         """How many variables the pieces have that the start is put together from; 0: it is a star."""
@@ -202,7 +205,7 @@ class Swift(Climber):
         point, done, looked_at = self._improved(task, here, rng, parallel=True, **more)
         if done:
             active = _changed(here, point, done) if _wide(task) else None
-            return _moved(state, here, point, done, looked_at, active=active)
+            return moved(state, here, point, done, looked_at, active=active)
         if around is not None and here.score - state.memory["swept"] > LITTLE * abs(here.score):
             return state.to("climb", active=None), None
         if _wide(task):
@@ -210,7 +213,7 @@ class Swift(Climber):
         first = state.memory["home"] is None and state.memory["anew"] and self.options.tries > 0
         other = self._adapted(task, here, rng, hops=_HOPS if first else 0)
         if other.score > here.score + SAME:
-            return _reached(state.to("climb"), other), other.step("climb", "states", "states split and merged")
+            return reached(state.to("climb"), other), other.step("climb", "states", "states split and merged")
         if not state.memory["anew"]:
             return self._climbed(task, state, here, rng)
         return self._at_home(state, here, rng), None
@@ -233,7 +236,7 @@ class Swift(Climber):
         number = n_starts(state)
         point = self._start(task, number, rng, None if alike(state) else largest_latent(state))
         state = state.to("climb", **{**START, "start": number})
-        return _reached(state, point), point.step("climb", "start", f"start {number + 1}")
+        return reached(state, point), point.step("climb", "start", f"start {number + 1}")
 
     def _go_on(self, state: State, rng: Generator) -> tuple[State, Step | None]:
         """Take the best of the starts that have climbed, and try random tables, too, before it is perturbed."""
@@ -243,7 +246,7 @@ class Swift(Climber):
         made = here.step("climb", "start", f"start {number + 1} goes on") if number != before else None
         if known_end(state, here) is not None:
             return self._at_home(state, here, rng), made
-        return _reached(state, here), made
+        return reached(state, here), made
 
     def _at_home(self, state: State, here: Point, rng: Generator) -> State:
         """Perturb a tree next; if an earlier start was there, the one that it ended at."""
@@ -277,7 +280,7 @@ class Swift(Climber):
         missed = 0 if end.score > home.score + SAME else state.memory["missed"] + len(drawn)
         state = state.to("perturb", met=met, missed=missed)
         if end.score > home.score + GAIN:
-            return _moved(state, home, end, by, len(drawn))
+            return moved(state, home, end, by, len(drawn))
         return state, None
 
     def _tried(
@@ -306,9 +309,9 @@ class Swift(Climber):
             other = self._adapted(task, home, rng, hops=_HOPS, least=2)
             if other.score > home.score + SAME:
                 made = other.step("perturb", "states", "states split and merged, from several beginnings")
-                return _reached(state.to("climb", missed=0), other), made
+                return reached(state.to("climb", missed=0), other), made
             best, by = self._narrowed(task, state, rng)
-        return _moved(state, home, best, by, len(losing), missed=0) if by else (state, None)
+        return moved(state, home, best, by, len(losing), missed=0) if by else (state, None)
 
     def _fitted_in_full(
         self, task: Task, home: Point, some: Sequence[Proposal], met: dict[str, float], rng: Generator
@@ -501,15 +504,15 @@ class Swift(Climber):
         again = ended_there(state)  # random starts of EM and recombination have been tried from here
         if trials and not again and (other := self._refitted(task, home, rng)).score > home.score + SAME:
             made = other.step("perturb", "EM", "other probabilities, from random starts")
-            return _reached(state.to("climb", missed=0), other), made
+            return reached(state.to("climb", missed=0), other), made
         if trials and not again and (child := self._recombined(task, state)) is not None:
             made = child.step("perturb", "recombine", "a part of it as where another start ended")
-            return _reached(state.to("climb", missed=0), child), made
+            return reached(state.to("climb", missed=0), child), made
         if trials and not is_behind(state) and (larger := self._enlarged(task, state, rng)) is not None:
             made = larger.step("perturb", "enlarge", "more states for all latents, and a climb from there")
-            return _reached(state.to("climb", missed=0), larger), made
+            return reached(state.to("climb", missed=0), larger), made
         home = self._converged(task, home)
-        state = _reached(state, home) if home.score > state.score else state
+        state = reached(state, home) if home.score > state.score else state
         ends, homes = list(state.memory["ends"]), with_home(state.memory["homes"], home)
         if state.memory["goes_on"] is None:
             ends.append(home.score)
@@ -527,7 +530,7 @@ class Swift(Climber):
             classes = self._better_classes(task, state, rng)
             if classes is not None:
                 state = state.to("climb", start=number)
-                return _reached(state, classes), classes.step("climb", "start", "the best latent class model")
+                return reached(state, classes), classes.step("climb", "start", "the best latent class model")
             return (over(state), None) if same else self._look_again(task, state, rng)
         return self._another(task, state, rng)
 
@@ -574,27 +577,6 @@ def _wide(task: Task) -> bool:
 def _after(proposal: Proposal, home: Point) -> str:
     """The structure after a move."""
     return carried_out([proposal], home.network)[0].graph.fingerprint
-
-
-def _settled(point: Point) -> Point:
-    """The point with its nodes numbered in the order of its model, as a checkpoint would give it back."""
-    return Point(point.fit, point.score)
-
-
-def _moved(
-    state: State, here: Point, point: Point, done: Sequence[Proposal], candidates: int, **memory: Any
-) -> tuple[State, Step]:
-    names = names_of(here.fit.model.tree)
-    kind = "+".join(sorted({p.move.kind for p in done}))
-    made = point.step(state.phase, kind, "; ".join(p.move.describe(names) for p in done), candidates=candidates)
-    return _reached(state.to("climb", **memory), point), made
-
-
-def _reached(state: State, point: Point) -> State:
-    """The best model so far, and where the climb is if that is lower."""
-    if point.score > state.score:
-        return replace(state, best=_settled(point), memory={**state.memory, "here": None})
-    return state.to(state.phase, here=_settled(point))
 
 
 def _changed(here: Point, point: Point, done: Sequence[Proposal]) -> list[int]:

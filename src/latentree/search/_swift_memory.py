@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
+from .._trace import Step
+from ._evaluation import names_of
 from ._network import Graph
+from ._proposals import Proposal
 from ._task import SAME, Point, State
 
 FEW_LATENTS = 12
@@ -138,3 +142,25 @@ def over(state: State) -> State:
     """The end of the search: starts that were not perturbed any more ended where they had climbed to."""
     ends = [*state.memory["ends"], *(point.score for _, point in state.memory["waiting"])]
     return state.to(state.phase, finished=True, ends=ends, waiting=[])
+
+
+def settled(point: Point) -> Point:
+    """The point with its nodes numbered in the order of its model, as a checkpoint would give it back."""
+    return Point(point.fit, point.score)
+
+
+def moved(
+    state: State, here: Point, point: Point, done: Sequence[Proposal], candidates: int, **memory: Any
+) -> tuple[State, Step]:
+    """Go on from where some moves lead; the line of the trace that says which."""
+    names = names_of(here.fit.model.tree)
+    kind = "+".join(sorted({p.move.kind for p in done}))
+    made = point.step(state.phase, kind, "; ".join(p.move.describe(names) for p in done), candidates=candidates)
+    return reached(state.to("climb", **memory), point), made
+
+
+def reached(state: State, point: Point) -> State:
+    """The best model so far, and where the climb is if that is lower."""
+    if point.score > state.score:
+        return replace(state, best=settled(point), memory={**state.memory, "here": None})
+    return state.to(state.phase, here=settled(point))
